@@ -1,0 +1,56 @@
+# CI and people call these targets and nothing else. Each one does the set-up it needs; a second run takes seconds.
+# Paths are relative, so a checkout in a folder with spaces works, and so does `make -j`.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+VENV = .venv/bin
+TOOLCHAIN = PYTHONPATH=tools $(PYTHON) -m toolchain
+NO_TOOLS_NEEDED = not plane and not live and not engine and not bench
+
+.DEFAULT_GOAL = help
+.PHONY: help setup venv tools schemas demo test test-all test-engine check golden docs lint format lock bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+setup: tools ## Make .venv, build the pinned cue and vela (once; a few minutes)
+
+venv:
+	@$(TOOLCHAIN) venv
+
+tools: venv
+	@$(VENV)/python -m toolchain ensure cue vela
+
+demo: setup ## Compose and render the fleet for three environments with the real vela
+	@$(VENV)/python -m sailplan.demo
+
+test: setup ## Run every test that needs neither cluster, engine nor benchmark
+	@$(VENV)/python -m pytest -n auto -m "$(NO_TOOLS_NEEDED)" $(PYTEST_ARGS)
+
+test-all: setup ## Run every test but those of a live cluster
+	@$(VENV)/python -m pytest -n auto -m "not live and not bench" $(PYTEST_ARGS)
+
+test-engine: setup ## Run the tests that need the engine's own code
+	@$(VENV)/python -m pytest -m engine $(PYTEST_ARGS)
+
+check: lint setup ## Lint, types, and `sailplan check` over everything committed
+	@$(VENV)/sailplan check
+
+lint: venv ## ruff and mypy
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+	@$(VENV)/mypy
+
+format: venv ## Let ruff rewrite what it can
+	@$(VENV)/ruff check --fix .
+	@$(VENV)/ruff format .
+
+bench: setup ## Print the ratios of tests/bench
+	@$(VENV)/python -m pytest -m bench -s -p no:xdist $(PYTEST_ARGS)
+
+lock: venv ## Pin the Python packages anew (needs the network)
+	@$(VENV)/python -m toolchain lock
+
+clean: ## Remove .venv and what tools left; built tools stay in the cache
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find tools tests -name __pycache__ -type d -prune -exec rm -rf {} +
