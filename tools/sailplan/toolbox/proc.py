@@ -1,8 +1,8 @@
 """The one runner of other programs: argument lists, a time limit, a clean environment, no survivors.
 
-A program gets only what it needs of the caller's environment, so that a proxy, a KUBECONFIG or a CUE setting of the person at
-the keyboard cannot change what is rendered. Each runs in its own process group, and the whole group is killed when its time is
-up or when we are interrupted.
+A program gets only what it needs of the caller's environment, so that a proxy, a KUBECONFIG or a CUE setting of the
+person at the keyboard cannot change what is rendered. Each runs in its own process group, and the whole group is killed
+when its time is up or when we are interrupted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TypeVar
 from sailplan.errors import ToolError
 
 KEPT = ("PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "SSL_CERT_FILE")
-"""What a program inherits; everything else is left behind. `LC_ALL` is set, so that messages read the same everywhere."""
+"""What a program inherits; nothing else. `LC_ALL` is set, so that messages read the same everywhere."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -182,5 +182,5 @@ def tool(name: str) -> str:
     if found:
         return found
     if named:
-        raise ToolError(f"{variable} names {named}, which is not a program", f"unset {variable}, or name another {name}")
+        raise ToolError(f"{variable} names {named}, which is not a program", f"unset {variable}")
     raise ToolError(f"{name} was not found", "`make setup` builds the tools that are missing")
