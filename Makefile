@@ -38,7 +38,6 @@ check: lint setup ## Lint, types, and `sailplan check` over everything committed
 
 lint: venv ## ruff and mypy
 	@$(VENV)/ruff check .
-	@$(VENV)/ruff format --check .
 	@$(VENV)/mypy
 
 format: venv ## Let ruff rewrite what it can

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 from collections.abc import Sequence
 
 from .errors import ToolchainError
@@ -40,6 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     add("ensure", "build what is missing").add_argument("name", nargs="+")
     add("path", "print where a tool is; builds nothing").add_argument("name", nargs="+")
     add("go", "print where a Go is that is new enough; installs one when there is none")
+    add("lock", "pin the Python packages anew").add_argument("--upgrade", action="store_true", help="newest versions")
     return parser
 
 
@@ -81,5 +81,7 @@ def _go(_: argparse.Namespace) -> None:
     print(go())
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _lock(args: argparse.Namespace) -> None:
+    from .lock import lock
+
+    lock(upgrade=args.upgrade)

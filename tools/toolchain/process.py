@@ -44,7 +44,7 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     status: Callable[[Path], str] = lambda _: "",
-) -> None:
+) -> str:
     """Run a long command to its end; all it prints goes to `log`, a line about it to stderr now and then.
 
     The command gets a process group of its own, so that ^C (or SIGTERM, which the command line turns into
@@ -57,6 +57,9 @@ def run(
         env: the whole environment of the command; this process's own when None.
         cwd: working folder of the command.
         status: reads the log and returns a few words for the line of progress.
+
+    Returns:
+        All that the command printed.
 
     Raises:
         BuildFailed: the command does not exist or returned non-zero.
@@ -74,11 +77,12 @@ def run(
             _watch(child, title, lambda: status(log))
         finally:
             _end(child)
+    with log.open("rb") as text:
+        text.seek(began)
+        said = text.read().decode(errors="replace")
     if child.returncode != 0:
-        with log.open("rb") as text:
-            text.seek(began)
-            said = text.read().decode(errors="replace")
         raise explain(title, list(map(str, argv)), child.returncode, said, log)
+    return said
 
 
 def _watch(child: subprocess.Popen[bytes], title: str, status: Callable[[], str]) -> None:

@@ -76,7 +76,7 @@ def _wanted(checkout: Path) -> str:
         lock = (checkout / LOCK).read_bytes()
         own = (checkout / "pyproject.toml").read_bytes()
     except OSError as error:
-        raise ToolchainError(f"cannot read {error.filename}: {error.strerror}", "is this a sailplan checkout?") from error
+        raise ToolchainError(f"cannot read {error.filename}: {error.strerror}", "is this a checkout?") from error
     home = f"{checkout}\n{sys.base_prefix}\n{sys.version}".encode()
     return f"{hashlib.sha256(lock + home).hexdigest()} {hashlib.sha256(own).hexdigest()}"
 

@@ -1,0 +1,46 @@
+"""What all tests share: in CI a skipped test is a failed test.
+
+A skip is right on a person's machine that lacks something; in CI it is a check that silently did not happen.
+`--allow-skips` says that this run knows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import TypeVar
+
+import pytest
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+ALLOW = pytest.StashKey[bool]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--allow-skips", action="store_true", help="let tests skip, in CI too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[ALLOW] = os.environ.get("CI") != "true" or bool(config.getoption("--allow-skips"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return _judged(item.config, (yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return _judged(collector.config, (yield))
+
+
+def _judged(config: pytest.Config, report: Report) -> Report:
+    """Turn a skip into a failure. An expected failure (xfail) is reported as skipped too and stays what it is."""
+    if report.skipped and not hasattr(report, "wasxfail") and not config.stash[ALLOW]:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"skipped in CI, where everything must run (--allow-skips lets it): {reason}"
+    return report
