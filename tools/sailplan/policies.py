@@ -1,0 +1,106 @@
+"""The policies of a composed Application: where it goes, what changes there, what KubeVela must leave alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sailplan.layers import difference
+from sailplan.model import Component, Document
+
+ROUTE = "ai-gateway-route"
+SCALER = "keda-saturation-scaling"
+WITHHOLD = "withhold-routes"
+
+
+def topology_name(environment: str) -> str:
+    """Name of the policy that says where an environment is."""
+    return f"topology-{environment}"
+
+
+def override_name(environment: str) -> str:
+    """Name of the policy that says what an environment changes."""
+    return f"override-{environment}"
+
+
+def policies(environments: Sequence[Document], components: Sequence[Component]) -> list[dict[str, Any]]:
+    """All policies, in the order: each environment's two, routes held back, replicas left alone, claims kept.
+
+    A policy that would say nothing is not written: KubeVela refuses an override without components.
+    """
+    made: list[dict[str, Any]] = []
+    for environment in environments:
+        made += [topology(environment), *override(environment.name, components)]
+    return [*made, *withhold_routes(components), *apply_once(components), *keep_weights(components)]
+
+
+def topology(environment: Document) -> dict[str, Any]:
+    """Clusters and namespace of an environment."""
+    where = {"clusters": list(environment.spec["clusters"]), "namespace": environment.spec["namespace"]}
+    return {"name": topology_name(environment.name), "type": "topology", "properties": where}
+
+
+def override(environment: str, components: Iterable[Component]) -> list[dict[str, Any]]:
+    """What must change on top of the base components to get what the environment wants; empty for nothing.
+
+    Names are anchored: KubeVela reads them as regular expressions that may match anywhere. Components carry no `type`,
+    so a name that matches nothing is an error there, never a new component.
+    """
+    changed = [entry for entry in (_changes(component, environment) for component in components) if len(entry) > 1]
+    return _override(override_name(environment), changed)
+
+
+def withhold_routes(components: Iterable[Component]) -> list[dict[str, Any]]:
+    """The policy of each first deploy step: no route until the model behind it is healthy."""
+    routed = [component.name for component in components if ROUTE in component.traits]
+    return _override(WITHHOLD, [{"name": f"^{name}$", "traits": [{"type": ROUTE, "disable": True}]} for name in routed])
+
+
+def apply_once(components: Iterable[Component]) -> list[dict[str, Any]]:
+    """The replica count of a scaled component is the scaler's, also in the edit that attaches the scaler."""
+    rules = [
+        {
+            "selector": {"componentNames": [component.name], "resourceTypes": ["Deployment"]},
+            "strategy": {"path": ["spec.replicas"]},
+        }
+        for component in components
+        if SCALER in component.traits
+    ]
+    return (
+        [{"name": "apply-once", "type": "apply-once", "properties": {"enable": True, "rules": rules}}] if rules else []
+    )
+
+
+def keep_weights(components: Iterable[Component]) -> list[dict[str, Any]]:
+    """Claims that we render hold downloaded weights, so deleting the Application must not delete them."""
+    renders = any(
+        "preload" in traits and traits["preload"].get("createClaim", True)
+        for component in components
+        for _, traits in component.environments.values()
+    )
+    rule = {"selector": {"resourceTypes": ["PersistentVolumeClaim"]}, "strategy": "never"}
+    return [{"name": "keep-weights", "type": "garbage-collect", "properties": {"rules": [rule]}}] if renders else []
+
+
+def _override(name: str, components: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"name": name, "type": "override", "properties": {"components": components}}] if components else []
+
+
+def _changes(component: Component, environment: str) -> dict[str, Any]:
+    properties, traits = component.environments[environment]
+    entry: dict[str, Any] = {"name": f"^{component.name}$"}
+    changed = difference(component.properties, properties)
+    if changed:
+        entry["properties"] = changed
+    changed_traits = [
+        {"type": name, "properties": changes}
+        for name, changes in ((name, _trait_changes(component, name, wanted)) for name, wanted in traits.items())
+        if changes
+    ]
+    if changed_traits:
+        entry["traits"] = changed_traits
+    return entry
+
+
+def _trait_changes(component: Component, name: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    return difference(component.traits[name], wanted)
