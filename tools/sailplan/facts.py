@@ -63,6 +63,7 @@ MODEL = (
 
 PROFILE = (
     Fact(("gpus",), ("traits", "gpu", "count")),
+    Fact(("pipelineParallel",), ("traits", "gpu", "pipelineParallel")),
     Fact(("minVRAM",), ("traits", "gpu", "minVRAM")),
 )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import threading
@@ -171,16 +170,14 @@ def _kill(process: subprocess.Popen[str]) -> None:
 
 
 def tool(name: str) -> str:
-    """Path of `cue` or `vela`: what `SAILPLAN_CUE` / `SAILPLAN_VELA` names, else the one on PATH.
+    """Path of `cue` or `vela` at the version that this checkout is made for.
 
     Raises:
-        ToolError: there is none.
+        ToolError: it is not on this machine, or what `SAILPLAN_CUE` or `SAILPLAN_VELA` names is another version.
     """
-    variable = f"SAILPLAN_{name.upper()}"
-    named = os.environ.get(variable)
-    found = shutil.which(named or name)
-    if found:
-        return found
-    if named:
-        raise ToolError(f"{variable} names {named}, which is not a program", f"unset {variable}")
-    raise ToolError(f"{name} was not found", "`make setup` builds the tools that are missing")
+    from toolchain import ToolchainError, find
+
+    try:
+        return str(find(name))
+    except ToolchainError as error:
+        raise ToolError(error.message, error.hint) from error

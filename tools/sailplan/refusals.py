@@ -1,0 +1,123 @@
+"""A person's words for what CUE says when a definition refuses a parameter.
+
+CUE reports every branch it tried; one of its lines, or what they have in common, is what the person needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sailplan.model import Component, Composition, Finding, Origin, Path, Position
+from sailplan.toolbox.vela import Refusal
+
+KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "number": "a number",
+    "string": "text",
+    "bool": "true or false",
+    "list": "a list",
+    "struct": "a map",
+    "null": "nothing",
+}
+
+_BOUND = re.compile(r"invalid value (?P<given>.+) \(out of bound (?P<bound>.+)\)$")
+_TYPES = re.compile(r"conflicting values .+ \(mismatched types (?P<one>\w+) and (?P<other>\w+)\)$")
+_VALUES = re.compile(r"conflicting values (?P<one>.+) and (?P<other>.+)$")
+_MISSING = re.compile(r"incomplete value (?P<wanted>.+)$")
+_COMPARED = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than", "!=": "not"}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is wrong (`message`), with what was given and what would be taken, when CUE says so."""
+
+    message: str
+    given: str = ""
+    allowed: str = ""
+
+
+def finding(refusal: Refusal, composition: Composition, environment: str) -> Finding:
+    """The finding for a definition's refusal, at the line that gave the value."""
+    component = next((part for part in composition.components if part.name == refusal.component), None)
+    inner: Path = tuple(part.strip('"') for part in re.findall(r'"[^"]+"|[^.]+', refusal.field))
+    own = bool(refusal.trait) and bool(component) and not _is_components(refusal, component)
+    place: Path = ("traits", refusal.trait) if own else ("properties",)
+    said = words(refusal.messages) if refusal.field else Words("; ".join(refusal.messages))
+    definition = refusal.trait if own else "vllm-model"
+    field = ".".join(map(str, (*place, *inner)))
+    return Finding(
+        id="SP302",
+        severity="error",
+        position=_position(composition, component, environment, (*place, *inner)),
+        field=f"{refusal.component}.{field}",
+        message=f"{definition} refuses it in {environment}: {refusal.field} {said.message}".replace(":  ", ": "),
+        given=said.given,
+        allowed=said.allowed,
+    )
+
+
+def _is_components(refusal: Refusal, component: Component | None) -> bool:
+    """Whether a trait only noticed what the component's own parameters lack."""
+    noticed = any(line.startswith("incomplete value") for line in refusal.messages)
+    return noticed and refusal.field.partition(".")[0] == "model" and component is not None
+
+
+def _position(composition: Composition, component: Component | None, environment: str, path: Path) -> Position:
+    app = composition.app
+    if component is None:
+        return app.at("spec", "components")
+    for end in range(len(path), 1, -1):
+        origin: Origin | None = component.origins.get(("environments", environment, *path[:end]))
+        if origin:
+            return origin.position
+    return app.at("spec", "components", composition.components.index(component))
+
+
+def words(messages: Sequence[str]) -> Words:
+    """Say in words what CUE's lines about one parameter mean together."""
+    lines = [line for line in messages if not line.startswith("invalid interpolation")]
+    if "field not allowed" in lines:
+        return Words("no such parameter")
+    missing = next((found for found in map(_MISSING.search, lines) if found), None)
+    if missing:
+        return Words("is missing", allowed=_bound(missing["wanted"].strip('"').replace('\\"', '"')))
+    bounds = [found for found in map(_BOUND.search, lines) if found]
+    if bounds:
+        allowed = " and ".join(dict.fromkeys(_bound(found["bound"]) for found in bounds))
+        return Words("is out of range", bounds[0]["given"], allowed)
+    return _kind(lines) or _choice(lines) or Words("; ".join(lines))
+
+
+def _kind(lines: Sequence[str]) -> Words | None:
+    pairs = [(found["one"], found["other"]) for found in map(_TYPES.search, lines) if found]
+    if not pairs:
+        return None
+    common = set(pairs[0]).intersection(*pairs)
+    given = next((kind for kind in pairs[0] if kind in common), pairs[0][0])
+    wanted = [kind for pair in pairs for kind in pair if kind != given]
+    allowed = " or ".join(dict.fromkeys(KINDS.get(kind, kind) for kind in wanted))
+    return Words("is of the wrong kind", KINDS.get(given, given), allowed)
+
+
+def _choice(lines: Sequence[str]) -> Words | None:
+    pairs = [(found["one"], found["other"]) for found in map(_VALUES.search, lines) if found]
+    if not pairs:
+        return None
+    common = set(pairs[0]).intersection(*pairs)
+    if len(common) != 1:
+        return Words("has two values that contradict each other", allowed=" or ".join(pairs[0]))
+    given = common.pop()
+    choices = [value for pair in pairs for value in pair if value != given]
+    return Words("is not one of the choices", given, ", ".join(choices))
+
+
+def _bound(bound: str) -> str:
+    for sign, meaning in _COMPARED.items():
+        if bound.startswith(sign):
+            return f"{meaning} {bound.removeprefix(sign).strip()}"
+    if bound.startswith("=~"):
+        return f"text like {bound.removeprefix('=~')}"
+    return f"no text like {bound.removeprefix('!~')}" if bound.startswith("!~") else bound
