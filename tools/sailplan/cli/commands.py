@@ -1,0 +1,62 @@
+"""The table of commands, and a group that imports a command's module only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+COMMANDS = (
+    "get",
+    "describe",
+    "explain",
+    "init",
+    "compose",
+    "render",
+    "check",
+    "schema",
+    "version",
+    "completion",
+)
+"""In the order in which help lists them; each is a module of this package with an `app`."""
+
+
+class _Lazy(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        made = typer.main.get_command(importlib.import_module(f"sailplan.cli.{cmd_name}").app)
+        made.name = cmd_name
+        return made
+
+
+def application() -> typer.Typer:
+    """A typer application of one command, as every module of this package makes one."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def command() -> Any:
+    """The whole command line."""
+    app = typer.Typer(
+        cls=_Lazy,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    return typer.main.get_command(app)
+
+
+def _root(
+    ctx: typer.Context,
+    catalog: Annotated[str, typer.Option("--catalog", metavar="DIR", help="Checkout whose catalog to use.")] = "",
+) -> None:
+    """Compose catalog presets into KubeVela Applications for LLM inference."""
+    ctx.obj = catalog

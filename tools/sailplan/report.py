@@ -1,0 +1,96 @@
+"""Findings as text for people, JSON for machines, and annotations for GitHub. One list, three ways to print it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sailplan.model import SEVERITIES, Finding
+
+_COLOURS = {"error": "31", "warning": "33", "note": "36"}
+
+
+def ordered(findings: Iterable[Finding]) -> list[Finding]:
+    """Worst first, then by file and line; the same finding once."""
+    rank = {severity: place for place, severity in enumerate(SEVERITIES)}
+    unique = dict.fromkeys(findings)
+    return sorted(unique, key=lambda found: (rank[found.severity], found.position, found.id, found.field))
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    """Those that must stop everything."""
+    return [found for found in findings if found.severity == "error"]
+
+
+def text(findings: Sequence[Finding], colour: bool = False) -> str:
+    """A paragraph a finding, and how many there are; empty without any."""
+    if not findings:
+        return ""
+    return "".join(_paragraph(found, colour) for found in findings) + summary(findings) + "\n"
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """`2 errors, 1 warning`."""
+    counts = [(severity, sum(found.severity == severity for found in findings)) for severity in SEVERITIES]
+    return ", ".join(f"{count} {name}{'s' if count != 1 else ''}" for name, count in counts if count) or "no findings"
+
+
+def plain(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """The list that `-o json` prints; the keys are always there, empty when there is nothing to say."""
+    return [
+        {
+            "id": found.id,
+            "severity": found.severity,
+            "file": found.position.file,
+            "line": found.position.line,
+            "column": found.position.column,
+            "field": found.field,
+            "message": found.message,
+            "given": found.given,
+            "allowed": found.allowed,
+            "nearest": found.nearest,
+            "fix": found.fix,
+        }
+        for found in findings
+    ]
+
+
+def github(findings: Sequence[Finding]) -> str:
+    """Workflow commands that GitHub shows beside the line."""
+    return "".join(f"{_annotation(found)}\n" for found in findings)
+
+
+def _paragraph(found: Finding, colour: bool) -> str:
+    severity = f"\033[{_COLOURS[found.severity]}m{found.severity}\033[0m" if colour else found.severity
+    field = f"{found.field}: " if found.field else ""
+    lines = [f"{found.position}: {severity} {found.id}: {field}{found.message}"]
+    lines += [f"    {label}: {value}" for label, value in _details(found)]
+    return "\n".join(lines) + "\n"
+
+
+def _details(found: Finding) -> list[tuple[str, str]]:
+    details = [
+        ("given", found.given),
+        ("allowed", found.allowed),
+        ("did you mean", found.nearest),
+        ("fix", found.fix),
+    ]
+    return [(label, value) for label, value in details if value]
+
+
+def _annotation(found: Finding) -> str:
+    level = "notice" if found.severity == "note" else found.severity
+    place = f"file={_property(found.position.file)}"
+    if found.position.line:
+        place += f",line={found.position.line},col={found.position.column}"
+    said = [f"{found.field}: {found.message}" if found.field else found.message]
+    said += [f"{label}: {value}" for label, value in _details(found)]
+    return f"::{level} {place},title={_property(found.id)}::{_data(chr(10).join(said))}"
+
+
+def _data(value: str) -> str:
+    return value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(value: str) -> str:
+    return _data(value).replace(":", "%3A").replace(",", "%2C")
