@@ -5,7 +5,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 VENV = .venv/bin
 TOOLCHAIN = PYTHONPATH=tools $(PYTHON) -m toolchain
-NO_TOOLS_NEEDED = not plane and not live and not engine and not bench
+PLAIN = not plane and not live and not engine and not bench
 
 .DEFAULT_GOAL = help
 .PHONY: help setup venv tools schemas demo test test-all test-engine check golden docs lint format lock bench clean
@@ -21,13 +21,16 @@ venv:
 tools: venv
 	@$(VENV)/python -m toolchain ensure cue vela
 
+schemas: venv ## Fetch the published API schemas that tests check rendered objects against
+	@$(VENV)/python -m toolchain schemas
+
 demo: setup ## Compose and render the fleet for three environments with the real vela
 	@$(VENV)/python -m sailplan.demo
 
-test: setup ## Run every test that needs neither cluster, engine nor benchmark
-	@$(VENV)/python -m pytest -n auto -m "$(NO_TOOLS_NEEDED)" $(PYTEST_ARGS)
+test: setup schemas ## Run every test that needs neither cluster, engine nor benchmark
+	@$(VENV)/python -m pytest -n auto -m "$(PLAIN)" $(PYTEST_ARGS)
 
-test-all: setup ## Run every test but those of a live cluster
+test-all: setup schemas ## Run every test but those of a live cluster
 	@$(VENV)/python -m pytest -n auto -m "not live and not bench" $(PYTEST_ARGS)
 
 test-engine: setup ## Run the tests that need the engine's own code

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import cache, golang, locate, wheel
 from .errors import BuildFailed
-from .modules import download
+from .modules import stand_in
 from .pins import Tool
 from .pins import tool as pinned
 from .process import run, say
@@ -63,23 +63,15 @@ def _install(tool: Tool, stage: Path, log: Path) -> None:
 
 
 def _copy(tool: Tool, stage: Path, log: Path) -> None:
-    """`go build` under a copy of the module's own go.mod, so that its replace lines hold.
-
-    `-mod=mod` lets go add the line for the module itself to the copied go.sum; the checksum database still applies.
-    """
-    go = golang.go()
-    env = golang.environment(go)
-    source = download(tool.module, tool.version, log)
-    say(f"{tool.name} {tool.version}: building from {tool.module} (once, a few minutes)")
+    """`go build` in a stand-in for the module, so that its replace lines hold."""
+    title = f"{tool.name} {tool.version}: building"
     main = stage / "main"
     main.mkdir()
-    (main / "go.mod").write_text(main_module(tool, (source / "go.mod").read_text(encoding="utf-8")), encoding="utf-8")
-    shutil.copyfile(source / "go.sum", main / "go.sum")  # contents only: in the module cache the file is read-only
-    title = f"{tool.name} {tool.version}: building"
-    edit = [str(go), "mod", "edit", "-require", f"{tool.module}@{tool.version}"]
-    run(edit, title=title, log=log, env=env, cwd=main)
+    stand_in(tool.module, tool.version, main, log, [(pattern, tool.fill(new)) for pattern, new in tool.rewrite])
+    say(f"{title} from {tool.module} (once, a few minutes)")
+    go = golang.go()
     argv = [str(go), "build", "-mod=mod", "-v", *_linker(tool), "-o", str(stage / tool.name), tool.package]
-    run(argv, title=title, log=log, env=env, cwd=main, status=_status)
+    run(argv, title=title, log=log, env=golang.environment(go), cwd=main, status=_status)
     shutil.rmtree(main)
 
 
@@ -90,14 +82,6 @@ def _wheel(tool: Tool, stage: Path, _: Path) -> None:
 
 
 _RECIPES: dict[str, Callable[[Tool, Path, Path], None]] = {"install": _install, "copy": _copy, "wheel": _wheel}
-
-
-def main_module(tool: Tool, text: str) -> str:
-    """Turn a module's go.mod into that of a main module of another name, with the tool's `rewrite` pairs applied."""
-    text = re.sub(r"(?m)^module .*$", f"module build.local/{tool.name}", text, count=1)
-    for pattern, replacement in tool.rewrite:
-        text = re.sub(pattern, tool.fill(replacement), text)
-    return text
 
 
 def _linker(tool: Tool) -> list[str]:
@@ -122,5 +106,3 @@ def _status(log: Path) -> str:
     fetched = sum(line.startswith("go: downloading ") for line in lines)
     compiled = sum(bool(re.match(r"[\w.-]+(/[\w.~-]+)*$", line)) for line in lines)
     return f", {fetched} modules fetched, {compiled} packages compiled"
-
-

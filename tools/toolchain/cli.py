@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     add("list", "show each tool: pinned version, and where it is")
     add("ensure", "build what is missing").add_argument("name", nargs="+")
     add("path", "print where a tool is; builds nothing").add_argument("name", nargs="+")
+    add("schemas", "print the folder of published API schemas; fetches and converts them when missing")
     add("go", "print where a Go is that is new enough; installs one when there is none")
     add("lock", "pin the Python packages anew").add_argument("--upgrade", action="store_true", help="newest versions")
     return parser
@@ -79,6 +80,12 @@ def _go(_: argparse.Namespace) -> None:
     from .golang import go
 
     print(go())
+
+
+def _schemas(_: argparse.Namespace) -> None:
+    from .sources import schemas
+
+    print(schemas())
 
 
 def _lock(args: argparse.Namespace) -> None:
