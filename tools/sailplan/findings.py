@@ -1,0 +1,45 @@
+"""Helpers for lists of findings: their order, and the nearest right name for a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sailplan.model import SEVERITIES, Finding, Path
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings once each, errors before warnings before notes, then by place."""
+    unique = dict.fromkeys(findings)
+    return sorted(unique, key=lambda f: (SEVERITIES.index(f.severity), f.position, f.id, f.field, f.message))
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    """Those among `findings` that keep a command from going on."""
+    return [finding for finding in findings if finding.severity == "error"]
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The one of `names` that `name` most looks like a misspelling of; "" when none comes near."""
+    import difflib
+
+    known = list(dict.fromkeys(names))
+    folded = {other.casefold().replace("_", "-"): other for other in known}
+    same = folded.get(name.casefold().replace("_", "-"))
+    if same:
+        return same
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return close[0] if close else ""
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it: `spec.components[0].set`."""
+    text = ""
+    for key in path:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
+    return text
+
+
+def shortened(value: object, limit: int = 80) -> str:
+    """A value as text for a message, not longer than `limit` characters."""
+    text = str(value)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
