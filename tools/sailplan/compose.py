@@ -111,6 +111,14 @@ def _presets(catalog: Catalog, model: Document, profile: str, chosen: Iterable[D
     attached = {*model.spec.get("traits", {}), *own.get("traits", {})}
     attached |= {trait for capability in capabilities for trait in capability.spec.get("traits", {})}
     stack = Stack()
+    # Who attaches a trait is who it came from, even where settings that were waiting for it are merged first.
+    for layer, document, place in (
+        ("model", model, ("spec", "traits")),
+        ("profile", model, ("spec", "profiles", profile, "traits")),
+        *(("capability", capability, ("spec", "traits")) for capability in capabilities),
+    ):
+        for trait in _get(document.data, place) or {}:
+            stack.origins.setdefault(("traits", trait), Origin(layer, document.at(*place, trait)))
     _state(stack, "model", model, (), facts.MODEL, attached)
     _merge(stack, "model", model, ("spec", "properties"), ("properties",))
     _engine(stack, catalog, model)

@@ -137,6 +137,7 @@ def _object(item: vela.Rendered, composition: Composition, environment: Document
     import yaml
 
     made: dict[str, Any] = yaml.load(item.text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    made = {**dict.fromkeys(("apiVersion", "kind", "metadata")), **made}
     metadata = made["metadata"]
     metadata.setdefault("namespace", environment.spec["namespace"])
     metadata.setdefault("annotations", {})[CLUSTERS] = ",".join(environment.spec["clusters"])

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sailplan.model import SEVERITIES, Finding
 
 _COLOURS = {"error": "31", "warning": "33", "note": "36"}
-
-
-def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Worst first, then by file and line; the same finding once."""
-    rank = {severity: place for place, severity in enumerate(SEVERITIES)}
-    unique = dict.fromkeys(findings)
-    return sorted(unique, key=lambda found: (rank[found.severity], found.position, found.id, found.field))
-
-
-def errors(findings: Iterable[Finding]) -> list[Finding]:
-    """Those that must stop everything."""
-    return [found for found in findings if found.severity == "error"]
 
 
 def text(findings: Sequence[Finding], colour: bool = False) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
+
+from sailplan.cli import options
+from sailplan.names import unknown
 
 COMMANDS = (
     "get",
@@ -29,7 +32,7 @@ class _Lazy(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
-            return None
+            raise unknown("command", cmd_name, COMMANDS)
         made = typer.main.get_command(importlib.import_module(f"sailplan.cli.{cmd_name}").app)
         made.name = cmd_name
         return made
@@ -48,15 +51,13 @@ def command() -> Any:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,
+        epilog="Exit codes: 0 ok, 1 errors found, 2 usage, 3 a tool is missing, 70 a bug, 130 interrupted.",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
     return typer.main.get_command(app)
 
 
-def _root(
-    ctx: typer.Context,
-    catalog: Annotated[str, typer.Option("--catalog", metavar="DIR", help="Checkout whose catalog to use.")] = "",
-) -> None:
+def _root(catalog: options.Catalog = "") -> None:
     """Compose catalog presets into KubeVela Applications for LLM inference."""
-    ctx.obj = catalog
+    options.before_command.catalog = catalog

@@ -43,8 +43,9 @@ def explain(error: BaseException) -> int:
         return INTERRUPTED
     if isinstance(error, FindingsError):
         from sailplan import report
+        from sailplan.findings import worst_first
 
-        terminal.say(report.text(report.ordered(error.findings), terminal.colour(sys.stderr)))
+        terminal.say(report.text(worst_first(error.findings), terminal.colour(sys.stderr)))
     elif isinstance(error, SailplanError):
         terminal.say(f"error: {error.message}")
     elif isinstance(error, BrokenPipeError):

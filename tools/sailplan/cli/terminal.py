@@ -33,6 +33,11 @@ def hint(text: str) -> None:
         say(text)
 
 
+def progress(text: str) -> None:
+    """Write to stderr what is going on, when a person is there to read it."""
+    hint(text)
+
+
 def colour(stream: TextIO) -> bool:
     """Whether to colour what goes to `stream`."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

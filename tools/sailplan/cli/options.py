@@ -1,0 +1,118 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sailplan.cli import complete, terminal
+from sailplan.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sailplan.model import Catalog as CatalogView
+    from sailplan.model import Document, Finding
+
+Catalog = Annotated[
+    str,
+    typer.Option("--catalog", metavar="DIR", help="Use the catalog of the checkout at DIR.", show_default=False),
+]
+Apps = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="APP", help="Applications; - reads intents from stdin.", autocompletion=complete.apps),
+]
+Files = Annotated[
+    list[str] | None,
+    typer.Option("-f", "--filename", metavar="FILE", help="Read intents from FILE, or from stdin with -."),
+]
+
+
+@dataclass
+class _Before:
+    """What was said before the command's name."""
+
+    catalog: str = ""
+
+
+before_command = _Before()
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The catalog, the intents that a command is about, and the files that intents were read from (none for stdin)."""
+
+    catalog: CatalogView
+    apps: tuple[Document, ...]
+    files: dict[str, Path]
+
+
+def root(catalog: str) -> Path:
+    """The checkout that a command works on."""
+    from sailplan.catalog import find_root
+
+    named = catalog or before_command.catalog
+    if named and not Path(named).is_dir():
+        raise UsageError(f"--catalog {named}: no such folder")
+    return find_root(Path(named) if named else None)
+
+
+def choose(catalog: str, names: Sequence[str] | None, files: Sequence[str] | None) -> Chosen:
+    """Read the catalog and the intents that were named.
+
+    Raises:
+        UsageError: nothing was named, or a name is unknown.
+        FindingsError: a file is not the YAML that we take.
+    """
+    from sailplan.catalog import load
+    from sailplan.names import unknown
+
+    everything = load(root(catalog))
+    wanted = [name for name in names or () if name != "-"]
+    sources = [*(files or ()), *("-" for name in names or () if name == "-")]
+    if not wanted and not sources:
+        known = ", ".join(sorted(everything.apps)) or "none yet; `sailplan init` writes one"
+        raise UsageError("name an application, or a file with -f FILE", f"applications here: {known}")
+    for name in wanted:
+        if name not in everything.apps:
+            raise unknown("application", name, everything.apps)
+    apps = [everything.apps[name] for name in wanted]
+    origin = {name: Path(everything.root, everything.apps[name].file) for name in wanted}
+    for source in sources:
+        for document in _read(source):
+            apps.append(document)
+            if source != "-":
+                origin[document.name] = Path(source)
+    # An intent that is read from elsewhere stands for the application of its name, so it is not counted twice.
+    known_apps = {**everything.apps, **{app.name: app for app in apps}}
+    return Chosen(replace(everything, apps=known_apps), tuple(apps), origin)
+
+
+def warn(findings: Iterable[Finding]) -> None:
+    """Say on stderr what did not stop the command."""
+    from sailplan import report
+    from sailplan.findings import worst_first
+
+    found = [finding for finding in worst_first(findings) if finding.severity != "note"]
+    if found:
+        terminal.say(report.text(found, terminal.colour(sys.stderr)))
+
+
+def as_list(items: Sequence[Any]) -> dict[str, Any]:
+    """Several objects as one: kubectl's `v1` List."""
+    return {"apiVersion": "v1", "kind": "List", "items": list(items)}
+
+
+def _read(source: str) -> list[Document]:
+    from sailplan.catalog import read_intents
+
+    if source == "-":
+        return read_intents(sys.stdin.read(), "-")
+    path = Path(source)
+    if not path.is_file():
+        raise UsageError(f"{source}: no such file")
+    return read_intents(path.read_text(encoding="utf-8", errors="replace"), source)

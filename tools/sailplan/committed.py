@@ -1,0 +1,81 @@
+"""The composed Applications that are kept in the repository: their text, their place, and whether they still hold."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from sailplan.compose import DEFINITION
+from sailplan.model import Catalog, Composition, Document, Finding, Position
+from sailplan.writer import dump
+
+FILE = "application.yaml"
+
+_PIN = re.compile(rf'^ +type: "?{DEFINITION}@v(?P<version>[0-9][^"\s]*)"?$', re.MULTILINE)
+
+
+def text(composition: Composition) -> str:
+    """What is committed for an Application.
+
+    It names the command that made it, but no version and no time: the same input always gives the same bytes.
+    """
+    made_by = (
+        f"# Made from app.yaml by `sailplan compose {composition.app.name} --write`. Change app.yaml, not this file."
+    )
+    return f"{made_by}\n{dump(composition.application)}"
+
+
+def place(catalog: Catalog, app: Document) -> Path:
+    """Where the Application of `app` is kept: beside its intent."""
+    return Path(catalog.root, app.file).parent / FILE
+
+
+def pins(catalog: Catalog, apps: Iterable[Document]) -> dict[str, str]:
+    """Version of the component definition that each committed Application is pinned to.
+
+    A published definition must not change what is already delivered, so composing again keeps the pin.
+    """
+    found: dict[str, str] = {}
+    for app in apps:
+        path = place(catalog, app)
+        pinned = set(_PIN.findall(path.read_text(encoding="utf-8"))) if path.is_file() else set()
+        if len(pinned) == 1:
+            found[app.name] = pinned.pop()
+    return found
+
+
+def write(path: Path, content: str) -> bool:
+    """Put `content` into `path` at once or not at all; False when it was there already."""
+    if path.is_file() and path.read_bytes() == content.encode():
+        return False
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(content, encoding="utf-8", newline="\n")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return True
+
+
+def drift(catalog: Catalog, compositions: Iterable[Composition]) -> list[Finding]:
+    """A finding for every committed Application that is not what its intent composes to now."""
+    return [
+        Finding("SP401", "error", Position(f"{Path(made.app.file).parent}/{FILE}", line), "", message, fix=fix)
+        for made in compositions
+        for line, message, fix in _differences(catalog, made)
+    ]
+
+
+def _differences(catalog: Catalog, made: Composition) -> Iterable[tuple[int, str, str]]:
+    path = place(catalog, made.app)
+    fix = f"sailplan compose {made.app.name} --write"
+    if not path.is_file():
+        yield 0, "is missing", fix
+        return
+    wanted, there = text(made).splitlines(), path.read_text(encoding="utf-8", errors="replace").splitlines()
+    if wanted != there or path.read_bytes() != text(made).encode():
+        pairs = enumerate(zip(wanted, there, strict=False), start=1)
+        line = next((number for number, (one, other) in pairs if one != other), min(len(wanted), len(there)) + 1)
+        yield line, "is not what app.yaml composes to now", fix

@@ -1,0 +1,50 @@
+"""The way from documents to Applications that every command takes: schema, references, compose, rules.
+
+Errors stop it after each stage, with everything that stage found; what is left are warnings and notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sailplan.compose import compose
+from sailplan.errors import FindingsError
+from sailplan.findings import errors
+from sailplan.model import Catalog, Composition, Document, Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What came of the intents: their Applications, and findings that do not stop anything."""
+
+    compositions: tuple[Composition, ...]
+    findings: tuple[Finding, ...]
+
+
+def plan(catalog: Catalog, apps: Sequence[Document], pins: Mapping[str, str] | None = None) -> Plan:
+    """Check the catalog and `apps`, and compose them.
+
+    Args:
+        catalog: with `apps` among its own, so that budgets and names are counted over all of them.
+        apps: the intents to compose.
+        pins: application -> version of `vllm-model` to keep; the checkout's where there is none.
+
+    Raises:
+        FindingsError: the schema, a reference or a rule says no. Nothing was written.
+    """
+    from sailplan import rules, schema
+
+    outside = [app for app in apps if catalog.apps.get(app.name) is not app]
+    findings = _stop(schema.validate(catalog, outside))
+    findings += _stop(found for app in apps for found in rules.references(catalog, app))
+    made = tuple(compose(catalog, app, (pins or {}).get(app.name, "")) for app in apps)
+    findings += _stop(rules.check(catalog, made))
+    return Plan(made, tuple(dict.fromkeys(findings)))
+
+
+def _stop(findings: Iterable[Finding]) -> list[Finding]:
+    found = list(findings)
+    if errors(found):
+        raise FindingsError(found)
+    return found
