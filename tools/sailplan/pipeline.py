@@ -6,7 +6,7 @@ Errors stop it after each stage, with everything that stage found; what is left 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sailplan.compose import compose
 from sailplan.errors import FindingsError
@@ -41,6 +41,20 @@ def plan(catalog: Catalog, apps: Sequence[Document], pins: Mapping[str, str] | N
     made = tuple(compose(catalog, app, (pins or {}).get(app.name, "")) for app in apps)
     findings += _stop(rules.check(catalog, made))
     return Plan(made, tuple(dict.fromkeys(findings)))
+
+
+def sound(catalog: Catalog) -> tuple[Catalog, list[Finding]]:
+    """The catalog without the applications whose references are wrong, and what is wrong with those.
+
+    Raises:
+        FindingsError: the schema says no.
+    """
+    from sailplan import rules, schema
+
+    findings = _stop(schema.validate(catalog))
+    wrong = {name: rules.references(catalog, app) for name, app in catalog.apps.items()}
+    good = {name: app for name, app in catalog.apps.items() if not errors(wrong[name])}
+    return replace(catalog, apps=good), [*findings, *(found for some in wrong.values() for found in some)]
 
 
 def _stop(findings: Iterable[Finding]) -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 import typer
@@ -26,6 +27,10 @@ COMMANDS = (
 """In the order in which help lists them; each is a module of this package with an `app`."""
 
 
+COMPLETE = "_SAILPLAN_COMPLETE"
+"""Variable that a shell sets when it asks what could come next."""
+
+
 class _Lazy(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -45,9 +50,11 @@ def application() -> typer.Typer:
 
 def command() -> Any:
     """The whole command line."""
+    completing = COMPLETE in os.environ
     app = typer.Typer(
         cls=_Lazy,
-        add_completion=False,
+        # Typer learns the shells only with its own two options, which `completion` replaces; so they go again below.
+        add_completion=completing,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,
@@ -55,7 +62,9 @@ def command() -> Any:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    return typer.main.get_command(app)
+    made = typer.main.get_command(app)
+    made.params = [param for param in made.params if param.name not in ("install_completion", "show_completion")]
+    return made
 
 
 def _root(catalog: options.Catalog = "") -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+import typer
+
 from sailplan.errors import SailplanError
 
 KINDS = ("models", "capabilities", "environments", "apps", "definitions", "gpus")
@@ -66,3 +68,8 @@ def _found(folder: str, pattern: str) -> list[Path]:
     with suppress(SailplanError, OSError):
         return list((root("") / folder).glob(pattern))
     return []
+
+
+def of_type(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of the type that was typed before."""
+    return named(str(ctx.params.get("type") or ""), incomplete)

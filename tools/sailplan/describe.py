@@ -1,0 +1,246 @@
+"""Long texts about one thing: what a preset says, what follows from it, and what may be turned. For people only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sailplan.capacity import demand
+from sailplan.compose import components
+from sailplan.knobs import Knob, knobs
+from sailplan.model import Catalog, Component, Document
+from sailplan.prerequisites import Prerequisite, prerequisites
+
+Section = tuple[str, Iterable[str]]
+
+
+def describe(catalog: Catalog, kind: str, name: str) -> str:
+    """The text about one thing.
+
+    Args:
+        catalog: where it is; every reference in it is good.
+        kind: as in `sailplan.listing`, in plural.
+        name: of an existing thing.
+    """
+    title, sections = _KINDS[kind](catalog, name)
+    return title + "".join(_section(head, list(lines)) for head, lines in sections)
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as aligned lines."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def prerequisite_lines(catalog: Catalog, environment: Document, apps: Iterable[Document]) -> list[str]:
+    """One line for everything that `environment` must have for `apps`."""
+    made = [component for app in apps for component in components(catalog, app)]
+    found = prerequisites(catalog, environment, made)
+    return table([_prerequisite(item) for item in found])
+
+
+def _prerequisite(item: Prerequisite) -> tuple[str, str, str]:
+    return (item.kind, item.name, item.reason)
+
+
+def _section(head: str, lines: Sequence[str]) -> str:
+    return f"\n{head}:\n" + "".join(f"  {line}\n" for line in lines or ["none"])
+
+
+def _facts(pairs: Mapping[str, Any]) -> list[str]:
+    return table([(f"{key}:", _shown(value)) for key, value in pairs.items() if value not in (None, "", [], {})])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
+    return str(value)
+
+
+def _title(word: str, name: str, description: str) -> str:
+    return f"{word} {name}\n  {description}\n" if description else f"{word} {name}\n"
+
+
+def _knobs(found: Mapping[str, Knob]) -> list[str]:
+    return table([(name, knob.range, knob.description) for name, knob in sorted(found.items())])
+
+
+def _model(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
+    document = catalog.models[name]
+    spec = document.spec
+    source, weights, architecture = spec["source"], spec["weights"], spec["architecture"]
+    offered = [
+        item
+        for item in catalog.capabilities.values()
+        if name in item.spec.get("models", ()) or not item.spec.get("models")
+    ]
+    return _title("Model", name, document.description), [
+        (
+            "Facts",
+            _facts(
+                {
+                    "status": spec["status"],
+                    "repository": source["repository"],
+                    "revision": source["revision"],
+                    "licence": source["licence"],
+                    "gated": source["gated"],
+                    "tier": spec["routing"]["tier"],
+                    "specialty": spec["routing"]["specialty"],
+                    "engine": f"{spec['engine']}, image {_image(catalog, spec['engine'])}",
+                    "default name": spec["servedName"],
+                    "parameters": f"{architecture['parametersBillion']} billion",
+                    "trained for": f"{architecture['contextWindow']} tokens",
+                    "download": f"{weights['downloadGB']} GB",
+                    "in GPU memory, GB": weights["loadedGB"],
+                    "tensor parallel": architecture["tensorParallel"],
+                    "assumed": spec.get("assumed"),
+                }
+            ),
+        ),
+        ("Traits", _traits(spec)),
+        ("Profiles", _profiles(catalog, document)),
+        ("Capabilities", table([(item.name, item.description) for item in offered])),
+        ("Knobs (with every capability)", _knobs(knobs(document, offered))),
+        ("Used by", _users(catalog, lambda part: part["model"] == name)),
+    ]
+
+
+def _traits(spec: Mapping[str, Any]) -> list[str]:
+    return table([(trait, _shown(values)) for trait, values in spec.get("traits", {}).items()])
+
+
+def _profiles(catalog: Catalog, model: Document) -> list[str]:
+    from sailplan.capacity import fit_text
+
+    lines = []
+    for gpu, profile in model.spec["profiles"].items():
+        lines.append(f"{gpu}: {profile['gpus']} GPU a replica, needs {profile.get('minVRAM', 'any memory')}")
+        lines.append(f"  {fit_text(catalog, model, gpu)}")
+    return lines
+
+
+def _image(catalog: Catalog, engine: str) -> str:
+    engines = catalog.images.spec["engines"] if catalog.images else {}
+    return str(engines.get(engine, {}).get("image", "unknown"))
+
+
+def _capability(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
+    document = catalog.capabilities[name]
+    spec = document.spec
+    apis = catalog.apis.spec["apis"] if catalog.apis else {}
+    needs = [(need, apis.get(need, {}).get("description", "")) for need in spec.get("needs", ())]
+    return _title("Capability", name, document.description), [
+        ("Traits", _traits(spec)),
+        ("Component parameters", _facts(spec.get("properties", {}))),
+        ("Needs of the environment", table(needs)),
+        ("Environments that have it", [n for n, e in sorted(catalog.environments.items()) if _offers(e, spec)]),
+        (
+            "Rules",
+            _facts({key: spec.get(key) for key in ("requires", "conflicts")} | {"models": spec.get("models") or "any"}),
+        ),
+        ("Knobs (a model may narrow them)", _knobs(knobs(_NOTHING, [document]))),
+        ("Used by", _users(catalog, lambda part: name in part.get("capabilities", ()))),
+    ]
+
+
+def _offers(environment: Document, spec: Mapping[str, Any]) -> bool:
+    return set(spec.get("needs", ())) <= set(environment.spec.get("provides", ()))
+
+
+def _users(catalog: Catalog, uses: Callable[[Mapping[str, Any]], bool]) -> list[str]:
+    return [name for name, app in sorted(catalog.apps.items()) if any(map(uses, app.spec["components"]))]
+
+
+def _environment(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
+    document = catalog.environments[name]
+    spec = document.spec
+    apps = [app for app in catalog.apps.values() if name in app.spec["environments"]]
+    gateway, metrics = spec.get("gateway", {}), spec.get("metrics", {})
+    return _title("Environment", name, document.description), [
+        (
+            "Facts",
+            _facts(
+                {
+                    "clusters": spec["clusters"],
+                    "namespace": spec["namespace"],
+                    "gate": spec["gate"],
+                    "provides": spec.get("provides"),
+                    "gateway": f"{gateway['namespace']}/{gateway['name']}" if gateway else "none",
+                    "metrics": metrics.get("serverAddress"),
+                    "network policies": spec["network"],
+                    "storage": spec["storage"],
+                    "clients": list(spec.get("clients", {})),
+                    "overrides": spec.get("overrides"),
+                }
+            ),
+        ),
+        ("Applications and GPUs", _gpus(catalog, document, apps)),
+        ("Prerequisites", prerequisite_lines(catalog, document, apps)),
+    ]
+
+
+def _gpus(catalog: Catalog, environment: Document, apps: Sequence[Document]) -> list[str]:
+    rows = [("application", "component", "GPUs at min", "at max")]
+    least = most = 0
+    for app in apps:
+        for component in components(catalog, app):
+            wanted = demand(component, environment.name)
+            rows.append((app.name, component.name, str(wanted.least), str(wanted.most)))
+            least, most = least + wanted.least, most + wanted.most
+    gpu = environment.spec["gpu"]
+    return [*table([*rows, ("all", "", str(least), str(most))]), f"budget: {gpu['budget']} {gpu['class']}"]
+
+
+def _app(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
+    document = catalog.apps[name]
+    made = components(catalog, document)
+    return _title("App", name, document.description), [
+        ("Facts", _facts({"owner": document.data["metadata"]["owner"], "environments": document.spec["environments"]})),
+        ("Components", [line for component in made for line in _component(component)]),
+        *(
+            (f"Knobs of {component.name}", _knobs(knobs(catalog.models[component.model], _chosen(catalog, component))))
+            for component in made
+        ),
+    ]
+
+
+def _chosen(catalog: Catalog, component: Component) -> Iterator[Document]:
+    return (catalog.capabilities[name] for name in component.capabilities)
+
+
+def _component(component: Component) -> list[str]:
+    return [
+        f"{component.name}: {component.model} on {component.profile}",
+        f"  capabilities: {', '.join(component.capabilities) or 'none'}",
+        f"  traits: {', '.join(component.traits)}",
+    ]
+
+
+def _definition(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
+    from sailplan.explain import explain
+
+    return explain(catalog, name), []
+
+
+def _gpu(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
+    facts = catalog.gpus.spec["classes"][name] if catalog.gpus else {}
+    models = [key for key, model in sorted(catalog.models.items()) if name in model.spec["profiles"]]
+    return _title("GPU class", name, facts.get("description", "")), [("Facts", _facts(facts)), ("Models", models)]
+
+
+_NOTHING = Document("Model", "", "", {"spec": {}}, {})
+
+_KINDS: dict[str, Callable[[Catalog, str], tuple[str, list[Section]]]] = {
+    "models": _model,
+    "capabilities": _capability,
+    "environments": _environment,
+    "apps": _app,
+    "definitions": _definition,
+    "gpus": _gpu,
+}
