@@ -1,0 +1,104 @@
+"""What presets may say about a definition: its own `parameter`, taken from the definition and never written twice.
+
+A preset gives part of the parameters (another layer gives the rest), so there are two forms of each: the whole one, and
+`partial`, where every field may be left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from sailplan.catalog import definition_files
+from sailplan.toolbox import cue, proc
+
+FILE = "parameters.cue"
+"""Name of the generated file in `catalog/schema/`."""
+
+_FIELD = re.compile(r'^(\s*)("[^"]*"|[A-Za-z_]\w*):', re.MULTILINE)
+_DEFAULT = re.compile(r'(: )\*(?:"[^"]*"|[\w.\[\]]+) \| (?!")')
+_DEFAULT_MAP = re.compile(r"(: )\*close\(\{[^{}]*\}\) \| ")
+
+_HEAD = """// Made from definitions/ by `sailplan schema --write`. Change the definitions, not this file.
+//
+// The parameters of every definition as presets may give them: the same checks, and every field may be left out.
+package catalog
+"""
+
+
+def sources(root: Path) -> dict[str, str]:
+    """Text of the components and traits below `root`, by name, components first."""
+    files = definition_files(root).items()
+    return {
+        name: path.read_text(encoding="utf-8") for name, path in files if path.parent.name in ("component", "trait")
+    }
+
+
+def whole(definitions: Mapping[str, str]) -> dict[str, str]:
+    """The `parameter` of each definition as CUE, by name.
+
+    Raises:
+        ToolError: cue is missing, or a definition is not CUE.
+    """
+    names = list(definitions)
+    texts = proc.run_all(lambda name: cue.parameter(definitions[name], name), names)
+    return dict(zip(names, texts, strict=True))
+
+
+def partial(text: str) -> str:
+    """A `parameter` with every field optional.
+
+    Defaults go too: nothing is filled in while checking, and without them CUE says plainly what is out of range.
+    """
+    plain = _DEFAULT_MAP.sub(r"\1", _DEFAULT.sub(r"\1", text))
+    return _FIELD.sub(r"\1\2?:", plain)
+
+
+def package(texts: Mapping[str, str]) -> str:
+    """A CUE file in package `catalog` with the definition `#NameParameters` for each text, its imports in front."""
+    bodies = {name: _split(text) for name, text in texts.items()}
+    imports = sorted({path for paths, _ in bodies.values() for path in paths})
+    lines = [f"import {path}" for path in imports]
+    blocks = [f"// Parameters of {name}.\n{title(name)}: {body.rstrip()}" for name, (_, body) in bodies.items()]
+    return "\n\n".join(["package catalog", *lines, *blocks]) + "\n"
+
+
+def generated(texts: Mapping[str, str], traits: Iterable[str]) -> str:
+    """The text of `parameters.cue`.
+
+    Args:
+        texts: `parameter` of each definition, see `whole`.
+        traits: which of them are traits.
+    """
+    body = package({name: partial(text) for name, text in texts.items()}).removeprefix("package catalog\n")
+    known = sorted(traits)
+    entries = "".join(f"\t// Parameters of {name}.\n\t{_label(name)}?: {title(name)}\n" for name in known)
+    text = (
+        f"{_HEAD}{body}\n// Parameters of the component definition.\n#Properties: {title('vllm-model')}\n\n"
+        f"// Traits, type: parameters.\n#Traits: {{\n{entries}}}\n"
+    )
+    return cue.formatted(text)
+
+
+def trait_names(root: Path) -> list[str]:
+    """Names of the traits below `root`."""
+    return [name for name, path in definition_files(root).items() if path.parent.name == "trait"]
+
+
+def title(name: str) -> str:
+    """Name of the CUE definition that holds the parameters of `name`: `#PrefixCacheParameters`."""
+    return "#" + "".join(part.capitalize() for part in name.split("-")) + "Parameters"
+
+
+def _label(name: str) -> str:
+    return name if name.isidentifier() else f'"{name}"'
+
+
+def _split(text: str) -> tuple[list[str], str]:
+    """The import paths in front of what `cue def` printed, and the rest."""
+    paths: list[str] = []
+    head, _, body = text.partition("\n\n")
+    if not head.startswith("import"):
+        return paths, text
+    return re.findall(r'"[^"]+"', head), body
