@@ -59,6 +59,7 @@ MODEL = (
     Fact(("source", "repository"), ("properties", "model", "repository")),
     Fact(("source", "revision"), ("properties", "model", "revision")),
     Fact(("weights", "downloadGB"), ("properties", "model", "weightsGB")),
+    Fact(("architecture", "layers"), ("traits", "kv-offload", "layers")),
 )
 
 PROFILE = (
