@@ -5,6 +5,7 @@ CUE reports every branch it tried; one of its lines, or what they have in common
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,12 +84,17 @@ def words(messages: Sequence[str]) -> Words:
         return Words("no such parameter")
     missing = next((found for found in map(_MISSING.search, lines) if found), None)
     if missing:
-        return Words("is missing", allowed=_bound(missing["wanted"].strip('"').replace('\\"', '"')))
+        return Words("is missing", allowed=_bound(_unquoted(missing["wanted"])))
     bounds = [found for found in map(_BOUND.search, lines) if found]
     if bounds:
         allowed = " and ".join(dict.fromkeys(_bound(found["bound"]) for found in bounds))
         return Words("is out of range", bounds[0]["given"], allowed)
     return _kind(lines) or _choice(lines) or Words("; ".join(lines))
+
+
+def _unquoted(text: str) -> str:
+    # From a marshal error the constraint comes as a quoted string, from a validation as it is.
+    return str(json.loads(text)) if text.startswith('"') else text
 
 
 def _kind(lines: Sequence[str]) -> Words | None:

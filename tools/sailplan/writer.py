@@ -21,8 +21,8 @@ Comment = Callable[[Path], str]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*\Z")
 _RETYPED = re.compile(r"(y|n|yes|no|on|off|true|false|null|nan|inf)\Z", re.IGNORECASE)
-# JSON leaves these as they are; YAML allows them only as escapes, or drops them at the start of a stream.
-_UNPRINTABLE = re.compile("[\x7f-\x84\x86-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+# JSON leaves these as they are; to YAML they are line breaks, byte order marks, or not allowed at all.
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
 # A block may hold what a reader sees: no control characters, and nothing invisible at the end of a line.
 _BLOCK = re.compile(r"[^\n \t][^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*\Z")
 

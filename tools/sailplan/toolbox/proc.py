@@ -27,6 +27,7 @@ R = TypeVar("R")
 
 _running: set[subprocess.Popen[str]] = set()
 _lock = threading.Lock()
+_stopping = threading.Event()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +86,19 @@ def run_all(work: Callable[[T], R], items: Sequence[T], at_once: int = 2) -> lis
     try:
         return list(pool.map(work, items))
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        stop_all()
+        _stop_all()
         raise
     finally:
-        pool.shutdown()
+        pool.shutdown(cancel_futures=True)
+        _stopping.clear()
 
 
-def stop_all() -> None:
-    """Kill every program of ours that is still running, with its children."""
+def _stop_all() -> None:
+    """Kill every program of ours that is still running, with its children, and let no other start meanwhile."""
     with _lock:
-        running = list(_running)
-    for process in running:
-        _kill(process)
+        _stopping.set()
+        for process in _running:
+            _kill(process)
 
 
 def failed(done: Completed, message: str, hint: str = "") -> ToolError:
@@ -128,26 +129,28 @@ def _start(
     args: Sequence[str], env: Mapping[str, str] | None, cwd: str | os.PathLike[str] | None
 ) -> subprocess.Popen[str]:
     try:
-        process = subprocess.Popen(
-            list(args),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=clean_environment(env),
-            cwd=cwd,
-            encoding="utf-8",
-            errors="replace",
-            process_group=0,
-        )
+        with _lock:
+            if _stopping.is_set():
+                raise ToolError(f"{args[0]} was not started: an earlier program failed", command=args)
+            process = subprocess.Popen(
+                list(args),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=clean_environment(env),
+                cwd=cwd,
+                encoding="utf-8",
+                errors="replace",
+                process_group=0,
+            )
+            _running.add(process)
+            return process
     except FileNotFoundError as error:
         if cwd is not None and not os.path.isdir(cwd):  # noqa: PTH112 (cwd may be a str)
             raise ToolError(f"{args[0]}: the folder {cwd} does not exist", command=args) from error
         raise ToolError(f"{args[0]} was not found", "`make setup` builds the tools that are missing", args) from error
     except OSError as error:
         raise ToolError(f"{args[0]} could not be started: {error.strerror}", command=args) from error
-    with _lock:
-        _running.add(process)
-    return process
 
 
 def _end(process: subprocess.Popen[str]) -> None:

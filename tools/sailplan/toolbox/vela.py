@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +104,10 @@ def dry_run(application: Mapping[str, Any], definitions: Iterable[Path]) -> list
             env={"HOME": folder, "KUBECONFIG": str(home / "kubeconfig")},
             cwd=home,
         )
-    return _judge(done, application)
+    return judge(done, application)
 
 
-def _judge(done: proc.Completed, application: Mapping[str, Any]) -> list[Rendered]:
+def judge(done: proc.Completed, application: Mapping[str, Any]) -> list[Rendered]:
     """Objects when all is there. Vela exits 0 on some partial failures, so its exit code alone says nothing."""
     said = complaint(done.stderr)
     objects = parse(done.stdout)
@@ -131,7 +132,7 @@ def parse(text: str) -> list[Rendered]:
     """Take a dry run's output apart by its headers; policies render nothing of ours and are left out."""
     heads = list(_HEADER.finditer(text))
     found: list[Rendered] = []
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
+    for head, following in zip_longest(heads, heads[1:]):
         if head["what"] != "Component":
             continue
         part = text[head.end() : following.start() if following else None]

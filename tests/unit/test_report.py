@@ -1,0 +1,51 @@
+"""Findings as text, JSON and GitHub annotations."""
+
+from __future__ import annotations
+
+from sailplan import report
+from sailplan.model import Finding, Position
+
+FULL = Finding(
+    "SP101",
+    "error",
+    Position("catalog/a.yaml", 3, 5),
+    "spec.gpus",
+    "is too many: 50%\nsecond",
+    "9",
+    "1 to 8",
+    "gpu",
+    "write 8",
+)
+BARE = Finding("SP900", "warning", Position("b, c:d.yaml"), "", "odd")
+
+
+def test_text() -> None:
+    assert report.text([FULL, BARE]) == (
+        "catalog/a.yaml:3:5: error SP101: spec.gpus: is too many: 50%\nsecond\n"
+        "    given: 9\n    allowed: 1 to 8\n    did you mean: gpu\n    fix: write 8\n"
+        "b, c:d.yaml: warning SP900: odd\n"
+        "1 error, 1 warning\n"
+    )
+    assert report.text([]) == ""
+    assert "\033[31merror\033[0m" in report.text([FULL], colour=True)
+
+
+def test_json_has_every_key() -> None:
+    keys = ["id", "severity", "file", "line", "column", "field", "message", "given", "allowed", "nearest", "fix"]
+    full, bare = report.plain([FULL, BARE])
+    assert list(full) == keys
+    assert list(bare) == keys
+    assert (bare["file"], bare["line"], bare["fix"]) == ("b, c:d.yaml", 0, "")
+
+
+def test_github_escapes_what_would_end_a_command() -> None:
+    first, second = report.github([FULL, BARE]).splitlines()
+    assert first.startswith(
+        "::error file=catalog/a.yaml,line=3,col=5,title=SP101::spec.gpus: is too many: 50%25%0Asecond%0A"
+    )
+    assert second == "::warning file=b%2C c%3Ad.yaml,title=SP900::odd"
+
+
+def test_summary() -> None:
+    assert report.summary([FULL, FULL, BARE]) == "2 errors, 1 warning"
+    assert report.summary([]) == "no findings"
