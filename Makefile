@@ -11,7 +11,7 @@ PLAIN = not plane and not live and not engine and not bench
 .PHONY: help setup venv tools schemas demo test test-all test-engine check golden docs lint format lock bench clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: tools ## Make .venv, build the pinned cue and vela (once; a few minutes)
 
@@ -56,3 +56,5 @@ lock: venv ## Pin the Python packages anew (needs the network)
 clean: ## Remove .venv and what tools left; built tools stay in the cache
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find tools tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+include make/plane.mk

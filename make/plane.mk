@@ -1,0 +1,25 @@
+# A real KubeVela on this machine (tools/localplane). PLANE_NAME lets several live side by side.
+
+PLANE_NAME ?= default
+PLANE = $(VENV)/python -m localplane --name $(PLANE_NAME)
+
+.PHONY: plane plane-tools plane-status plane-stop plane-reset test-plane
+
+plane-tools: setup
+	@$(VENV)/python -m toolchain ensure kine kube-apiserver kube-controller-manager kube-scheduler kwok \
+		vela-core cluster-gateway
+
+plane: plane-tools ## Start a KubeVela hub and two clusters on loopback (builds them once: 15 minutes)
+	@$(PLANE) up
+
+plane-status: venv ## Show what runs of the plane, and how much memory it takes
+	@$(PLANE) status
+
+plane-stop: venv ## Stop the plane; what it holds stays
+	@$(PLANE) stop
+
+plane-reset: venv ## Stop the plane and forget what it holds
+	@$(PLANE) reset
+
+test-plane: plane-tools ## Run the tests that need the plane (they start one of their own)
+	@$(VENV)/python -m pytest -m plane -p no:xdist $(PYTEST_ARGS) tests/plane

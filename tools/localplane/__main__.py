@@ -1,0 +1,7 @@
+"""`python -m localplane`: see `cli`."""
+
+import sys
+
+from localplane.cli import main
+
+sys.exit(main())
