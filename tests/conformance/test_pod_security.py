@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.conformance.pod_security import pod_security_violations
 
-from conformance.pod_security import pod_security_violations
 from toolchain import sources
 
 pytestmark = pytest.mark.conformance

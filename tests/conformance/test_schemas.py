@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-
-from conformance.schemas import index, validate
+from tests.conformance.schemas import index, validate
 
 pytestmark = pytest.mark.conformance
 

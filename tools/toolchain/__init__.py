@@ -7,10 +7,9 @@ nothing to commands that only want a path.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .errors import BuildFailed, Missing, ToolchainError, WrongVersion
 
+TYPE_CHECKING = False  # as typing has it, without the milliseconds that importing typing takes
 if TYPE_CHECKING:
     from pathlib import Path
 

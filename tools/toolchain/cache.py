@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -41,6 +38,8 @@ def folder(name: str) -> Path:
 
 def machine() -> str:
     """Return the platform part of a cache key, for instance `linux-x86_64`."""
+    import platform
+
     return f"{platform.system()}-{platform.machine()}".lower()
 
 
@@ -71,6 +70,8 @@ def staging(target: Path) -> Iterator[Path]:
 
     Folders that an interrupted run left are removed first, so call it with the target's lock held.
     """
+    import tempfile
+
     for old in target.parent.glob(f"{target.name}.*.partial"):
         _remove(old)
     with tempfile.TemporaryDirectory(prefix=f"{target.name}.", suffix=".partial", dir=target.parent,
@@ -84,6 +85,8 @@ def staging(target: Path) -> Iterator[Path]:
 
 def write(path: Path, text: str) -> None:
     """Write a small file so that a reader sees the old text or the new text, never half of it."""
+    import tempfile
+
     handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".partial", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:
@@ -96,6 +99,7 @@ def write(path: Path, text: str) -> None:
 
 def _remove(path: Path) -> None:
     """Remove a folder tree, read-only parts included (Go makes its modules read-only)."""
+    import shutil
 
     def unlock(function: Callable[[str], object], name: str, _: object) -> None:
         with contextlib.suppress(OSError):

@@ -1,9 +1,9 @@
 """What can go wrong while tools are found, fetched and built.
 
-    ToolchainError            words for a person, a hint what to do, exit code 3
-      WrongVersion            a tool that was named (SAILPLAN_CUE=...) is not the pinned version
-      Missing                 a tool is not here and `find` does not build
-      BuildFailed             a download, build or install ended badly; the log is named
+ToolchainError            words for a person, a hint what to do, exit code 3
+  WrongVersion            a tool that was named (SAILPLAN_CUE=...) is not the pinned version
+  Missing                 a tool is not here and `find` does not build
+  BuildFailed             a download, build or install ended badly; the log is named
 """
 
 

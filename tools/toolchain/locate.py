@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from . import cache
 from .errors import Missing, WrongVersion
 
+TYPE_CHECKING = False  # as in __init__
 if TYPE_CHECKING:
+    from typing import Any
+
     from .pins import Tool
 
 _TABLE = Path(__file__).with_name("versions.toml")
@@ -43,6 +44,8 @@ def named(tool: Tool) -> Path | None:
     value = os.environ.get(tool.env) if tool.env else None
     if not value:
         return None
+    import shutil
+
     path = Path(shutil.which(value) or value).absolute()
     what = f"{tool.env}={value}"
     unset = f"unset {tool.env} to use the pinned {tool.name} {tool.version}"
