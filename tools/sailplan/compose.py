@@ -14,7 +14,7 @@ from sailplan.knobs import Knob, knobs
 from sailplan.layers import Stack
 from sailplan.model import Catalog, Component, Composition, Document, Origin, Path
 
-__all__ = ["Knob", "component_name", "components", "compose", "knobs", "profile_name"]
+__all__ = ["Knob", "component_name", "components", "compose", "knobs", "preset", "profile_name"]
 
 DEFINITION = "vllm-model"
 MODELS = "oam.ai/catalog-model"
@@ -65,6 +65,14 @@ def profile_name(catalog: Catalog, app: Document, intent: Mapping[str, Any]) -> 
         return str(intent["profile"])
     classes = [catalog.environments[name].spec["gpu"].get("class") for name in app.spec["environments"]]
     return next((str(name) for name in classes if name in known), next(iter(known)))
+
+
+def preset(
+    catalog: Catalog, model: Document, profile: str
+) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]:
+    """Properties and traits of a model by itself: on one GPU class, without capability, environment or intent."""
+    data = _presets(catalog, model, profile, ()).data
+    return data["properties"], _ordered(data["traits"], model, profile)
 
 
 def _component(catalog: Catalog, app: Document, index: int) -> Component:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sailplan.capacity import demand
-from sailplan.compose import components
+from sailplan.compose import components, preset
+from sailplan.fit import gib, measure
 from sailplan.knobs import Knob, knobs
 from sailplan.model import Catalog, Component, Document
 from sailplan.prerequisites import Prerequisite, prerequisites
@@ -75,11 +76,7 @@ def _model(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     document = catalog.models[name]
     spec = document.spec
     source, weights, architecture = spec["source"], spec["weights"], spec["architecture"]
-    offered = [
-        item
-        for item in catalog.capabilities.values()
-        if name in item.spec.get("models", ()) or not item.spec.get("models")
-    ]
+    offered = [item for item in catalog.capabilities.values() if name in (item.spec.get("models") or [name])]
     return _title("Model", name, document.description), [
         (
             "Facts",
@@ -116,13 +113,22 @@ def _traits(spec: Mapping[str, Any]) -> list[str]:
 
 
 def _profiles(catalog: Catalog, model: Document) -> list[str]:
-    from sailplan.capacity import fit_text
-
     lines = []
     for gpu, profile in model.spec["profiles"].items():
-        lines.append(f"{gpu}: {profile['gpus']} GPU a replica, needs {profile.get('minVRAM', 'any memory')}")
-        lines.append(f"  {fit_text(catalog, model, gpu)}")
+        lines.append(f"{gpu}: {profile['gpus']} GPU a replica, at least {profile.get('minVRAM', '0Gi')} of memory each")
+        lines += [f"  {line}" for line in _fit(catalog, model, gpu)]
     return lines
+
+
+def _fit(catalog: Catalog, model: Document, profile: str) -> list[str]:
+    properties, traits = preset(catalog, model, profile)
+    found = measure(catalog, model, profile, properties, traits.get("gpu", {}))
+    if found is None:
+        return ["fit: the catalog does not say enough about this GPU class or quantization"]
+    return [
+        f"fit: {gib(found.weights)} weights + {gib(found.overhead)} overhead of {gib(found.memory)} usable",
+        f"     {found.sequences} sequences of {found.tokens} tokens at once ({gib(found.sequence)} KV cache each)",
+    ]
 
 
 def _image(catalog: Catalog, engine: str) -> str:
@@ -140,13 +146,14 @@ def _capability(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
         ("Component parameters", _facts(spec.get("properties", {}))),
         ("Needs of the environment", table(needs)),
         ("Environments that have it", [n for n, e in sorted(catalog.environments.items()) if _offers(e, spec)]),
-        (
-            "Rules",
-            _facts({key: spec.get(key) for key in ("requires", "conflicts")} | {"models": spec.get("models") or "any"}),
-        ),
+        ("Goes with", _facts({**_picked(spec, "requires", "conflicts"), "models": spec.get("models") or "any"})),
         ("Knobs (a model may narrow them)", _knobs(knobs(_NOTHING, [document]))),
         ("Used by", _users(catalog, lambda part: name in part.get("capabilities", ()))),
     ]
+
+
+def _picked(spec: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: spec.get(key) for key in keys}
 
 
 def _offers(environment: Document, spec: Mapping[str, Any]) -> bool:

@@ -73,3 +73,9 @@ def _found(folder: str, pattern: str) -> list[Path]:
 def of_type(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of the type that was typed before."""
     return named(str(ctx.params.get("type") or ""), incomplete)
+
+
+def schemas(incomplete: str) -> list[str]:
+    """Kinds of documents, and definitions."""
+    kinds_of_document = _stems("catalog/schema/json", "*.json", incomplete)
+    return [*kinds_of_document, *definitions(incomplete)]

@@ -83,7 +83,7 @@ def choose(catalog: str, names: Sequence[str] | None, files: Sequence[str] | Non
     apps = [everything.apps[name] for name in wanted]
     origin = {name: Path(everything.root, everything.apps[name].file) for name in wanted}
     for source in sources:
-        for document in _read(source):
+        for document in read(source):
             apps.append(document)
             if source != "-":
                 origin[document.name] = Path(source)
@@ -107,7 +107,8 @@ def as_list(items: Sequence[Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "List", "items": list(items)}
 
 
-def _read(source: str) -> list[Document]:
+def read(source: str) -> list[Document]:
+    """The intents in a file, or in stdin (`-`)."""
     from sailplan.catalog import read_intents
 
     if source == "-":

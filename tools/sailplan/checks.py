@@ -1,0 +1,71 @@
+"""Everything that can be found without a cluster, collected: YAML, schema, references, rules, and what has drifted.
+
+A document that is wrong keeps only what depends on it from being looked at further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sailplan import rules, schema
+from sailplan.catalog import read
+from sailplan.committed import drift, pins
+from sailplan.compose import compose
+from sailplan.findings import errors
+from sailplan.model import Catalog, Document, Finding
+
+
+def everything(root: Path, intents: Sequence[Document] = ()) -> list[Finding]:
+    """All findings about a checkout, and about intents from elsewhere.
+
+    Raises:
+        ToolError: cue is missing, or the schema itself is broken.
+    """
+    catalog, findings = read(root)
+    found = [*findings, *schema.validate(catalog, intents)]
+    apps = {**catalog.apps, **{app.name: app for app in intents}}
+    usable = _usable(replace(catalog, apps=apps), found)
+    if usable is None:
+        return found
+    wrong = [finding for app in usable.apps.values() for finding in rules.references(usable, app)]
+    bad = {finding.position.file for finding in errors(wrong)}
+    good = replace(usable, apps={name: app for name, app in usable.apps.items() if app.file not in bad})
+    kept = pins(good, good.apps.values())
+    made = [compose(good, app, kept.get(name, "")) for name, app in good.apps.items()]
+    committed = [one for one in made if one.app.name in catalog.apps and one.app is catalog.apps[one.app.name]]
+    return [*found, *wrong, *rules.check(good, made), *drift(good, committed)]
+
+
+def _usable(catalog: Catalog, findings: Iterable[Finding]) -> Catalog | None:
+    """The catalog without documents that are wrong, and without intents that need one of those.
+
+    None when one of the documents that exist once is wrong: everything depends on those.
+    """
+    bad = {finding.position.file for finding in errors(findings)}
+    if any(single and single.file in bad for single in (catalog.gpus, catalog.images, catalog.apis)):
+        return None
+    kept = replace(
+        catalog,
+        models=_without(catalog.models, bad),
+        capabilities=_without(catalog.capabilities, bad),
+        environments=_without(catalog.environments, bad),
+    )
+    apps = {name: app for name, app in _without(catalog.apps, bad).items() if not any(_lost(catalog, kept, app))}
+    return replace(kept, apps=apps)
+
+
+def _without(documents: Mapping[str, Document], bad: set[str]) -> dict[str, Document]:
+    return {name: document for name, document in documents.items() if document.file not in bad}
+
+
+def _lost(catalog: Catalog, kept: Catalog, app: Document) -> Iterator[bool]:
+    """Whether each name in an intent means a document that was left out; unknown names are the rules' business."""
+    parts = app.spec["components"]
+    for part in parts:
+        yield part["model"] in catalog.models and part["model"] not in kept.models
+        for name in part.get("capabilities", ()):
+            yield name in catalog.capabilities and name not in kept.capabilities
+    for name in app.spec["environments"]:
+        yield name in catalog.environments and name not in kept.environments

@@ -1,0 +1,112 @@
+"""`sailplan check`: everything that can be found without a cluster."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sailplan.cli import options, terminal
+from sailplan.cli.commands import application
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sailplan.model import Document, Finding
+
+app = application()
+
+
+class Format(StrEnum):
+    """How findings are printed."""
+
+    text = "text"
+    json = "json"
+    github = "github"
+
+
+Paths = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PATH", help="Only what is in these files or folders; intents anywhere; - is stdin."),
+]
+
+
+@app.command()
+def check(
+    paths: Paths = None,
+    output: Annotated[Format, typer.Option("-o", "--output", help="How to print findings.")] = Format.text,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
+    list_rules: Annotated[bool, typer.Option("--list-rules", help="Show what is checked, and why.")] = False,
+    catalog: options.Catalog = "",
+) -> None:
+    """Check the catalog, the definitions, the intents, and that what is committed is up to date."""
+    from sailplan import checks
+    from sailplan.findings import errors, worst_first
+
+    if list_rules:
+        _rules(output)
+        return
+    root = options.root(catalog)
+    inside, intents = _sorted_out(root, paths or ())
+    found = checks.everything(root, intents)
+    found = [finding for finding in worst_first(found) if _wanted(root, finding, inside, intents)]
+    _print(found, output)
+    if errors(found) or (strict and any(finding.severity == "warning" for finding in found)):
+        raise typer.Exit(1)
+
+
+def _print(found: Sequence[Finding], output: Format) -> None:
+    from sailplan import report, writer
+
+    if output is Format.json:
+        terminal.out(writer.dump_json(report.plain(found)))
+    elif output is Format.github:
+        terminal.out(report.github(found))
+    else:
+        terminal.out(report.text(found, terminal.colour(sys.stdout)) or "no findings\n")
+
+
+def _rules(output: Format) -> None:
+    from sailplan import writer
+    from sailplan.rules import RULES
+
+    rules = [RULES[id] for id in sorted(RULES)]
+    if output is Format.json:
+        keys = ("id", "severity", "title", "reason")
+        terminal.out(writer.dump_json([{key: getattr(rule, key) for key in keys} for rule in rules]))
+        return
+    terminal.out("".join(f"{rule.id} {rule.severity}: {rule.title}\n    {rule.reason}\n" for rule in rules))
+
+
+def _sorted_out(root: Path, paths: Sequence[str]) -> tuple[list[Path], list[Document]]:
+    """Paths inside the checkout, which only choose what to show, and intents from elsewhere, which are read."""
+    from pathlib import Path
+
+    from sailplan.errors import UsageError
+
+    inside: list[Path] = []
+    intents: list[Document] = []
+    for text in paths:
+        path = Path(text)
+        if text == "-":
+            intents += options.read(text)
+        elif not path.exists():
+            raise UsageError(f"{text}: no such file or folder")
+        elif path.resolve().is_relative_to(root):
+            inside.append(path.resolve())
+        elif path.is_dir():
+            raise UsageError(f"{text} is outside the checkout {root}", "name files, or a checkout with --catalog DIR")
+        else:
+            intents += options.read(text)
+    return inside, intents
+
+
+def _wanted(root: Path, finding: Finding, inside: Sequence[Path], intents: Sequence[Document]) -> bool:
+    if not inside and not intents:
+        return True
+    file = (root / finding.position.file).resolve()
+    chosen = any(file == path or file.is_relative_to(path) for path in inside)
+    return chosen or any(finding.position.file == app.file for app in intents)
