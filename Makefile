@@ -30,14 +30,23 @@ demo: setup ## Compose and render the fleet for three environments with the real
 test: setup schemas ## Run every test that needs neither cluster, engine nor benchmark
 	@$(VENV)/python -m pytest -n auto -m "$(PLAIN)" $(PYTEST_ARGS)
 
-test-all: setup schemas ## Run every test but those of a live cluster
-	@$(VENV)/python -m pytest -n auto -m "not live and not bench" $(PYTEST_ARGS)
+test-all: ## Run every test but those of a live cluster, one group after the other
+	@$(MAKE) test
+	@$(MAKE) test-engine
+	@$(MAKE) test-plane
 
 test-engine: setup ## Run the tests that need the engine's own code
 	@$(VENV)/python -m pytest -m engine $(PYTEST_ARGS)
 
 check: lint setup ## Lint, types, and `sailplan check` over everything committed
 	@$(VENV)/sailplan check
+
+golden: setup ## Write anew what is generated and committed: schemas, composed Applications
+	@$(VENV)/sailplan schema --write
+	@$(VENV)/sailplan compose --write $(notdir $(wildcard applications/*))
+
+docs: setup ## Run every shell block of the README
+	@$(VENV)/python -m pytest tests/transcripts $(PYTEST_ARGS)
 
 lint: venv ## ruff and mypy
 	@$(VENV)/ruff check .

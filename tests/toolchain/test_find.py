@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.toolchain.conftest import TOOLS, Machine
 
-from toolchain import Missing, ToolchainError, WrongVersion, ensure, find, locate, pins
+from toolchain import Missing, ToolchainError, WrongVersion, cache, ensure, find, locate, pins
 
 CUE = pins.tool("cue")
 
@@ -147,7 +147,7 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, env: dict[str, str]
         monkeypatch.delenv(name, raising=False)
     for name, value in env.items():
         monkeypatch.setenv(name, value)
-    assert str(locate.cache.root()) == place
+    assert str(cache.root()) == place
 
 
 def test_importing_it_costs_nothing() -> None:
