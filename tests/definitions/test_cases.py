@@ -8,7 +8,7 @@ import pytest
 
 from definitions import cases, parameters
 from definitions.cases import OWN, rows, table
-from definitions.files import FILES, MODES, cue, text
+from definitions.files import FILES, MODES, cue
 from definitions.match import differences
 from definitions.status import context, evaluate
 
@@ -64,10 +64,11 @@ def planted(full: dict[str, object], path: str, value: object) -> dict[str, obje
 
 def judged(definition: str, mutants: list[dict[str, object]], mode: str) -> dict[int, str]:
     """What the closed parameter says to each set of properties, by its place in the list; nothing when it takes it."""
-    imports = text(definition).split(f'"{definition}": {{')[0]
+    block = parameters.block(definition)
+    # CUE refuses an import that nothing uses, and most imports serve the template, not the parameter.
+    imports = "".join(f'import "{package}"\n' for package in ("list", "math", "strings") if f"{package}." in block)
     lines = [f"m{at}: _parameter & {json.dumps(mutant)}" for at, mutant in enumerate(mutants)]
-    uses = "".join(f'_{package}: {package}.{member}\n' for package, member in USED.items() if f'"{package}"' in imports)
-    source = f"{imports}\n{uses}\n_parameter: {parameters.block(definition)}\n" + "\n".join(lines)
+    source = f"{imports}_parameter: {block}\n" + "\n".join(lines)
     done = cue(["vet", "-c", "--all-errors", "-"], source, MODES[mode])
     found: dict[int, str] = {}
     for line in done.stderr.splitlines():
@@ -76,10 +77,6 @@ def judged(definition: str, mutants: list[dict[str, object]], mode: str) -> dict
             found[at] = f"{found.get(at, '')}{line}\n"
     assert found or done.code == 0, done.stderr
     return found
-
-
-# CUE refuses an import that nothing uses, and most imports serve the template, not the parameter.
-USED = {"list": "MinItems", "math": "Pi", "strings": "MaxRunes", "strconv": "Atoi"}
 
 
 @pytest.mark.parametrize("mode", MODES)
