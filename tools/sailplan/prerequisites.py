@@ -67,8 +67,7 @@ def _apis(catalog: Catalog, environment: Document, used: Sequence[Component]) ->
     for need in needs(catalog, environment, used):
         api = facts.get(need, {})
         version = f" >= {api['minVersion']}" if "minVersion" in api else ""
-        for crd in api.get("crds", ()):
-            yield Prerequisite("CRD", crd, f"{need}{version}")
+        yield Prerequisite("CRDs", ", ".join(api.get("crds", ())), f"{need}{version}")
 
 
 def needs(catalog: Catalog, environment: Document, used: Sequence[Component]) -> list[str]:

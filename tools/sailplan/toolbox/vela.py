@@ -101,7 +101,8 @@ def dry_run(application: Mapping[str, Any], definitions: Iterable[Path]) -> list
         done = proc.run(
             [proc.tool("vela"), "dry-run", "--offline", "-d", "definitions", "-f", "application.yaml"],
             timeout=TIMEOUT,
-            env={"HOME": folder, "KUBECONFIG": str(home / "kubeconfig")},
+            # A short run spends a third of its time collecting garbage that its end would free anyway.
+            env={"HOME": folder, "KUBECONFIG": str(home / "kubeconfig"), "GOGC": "400"},
             cwd=home,
         )
     return judge(done, application)
