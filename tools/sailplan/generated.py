@@ -1,4 +1,4 @@
-"""What is made from the CUE schema and the definitions, and committed: checks of parameters, JSON Schema for editors."""
+"""What is made from the CUE schema and the definitions, and committed: parameters.cue, JSON Schema for editors."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def write(root: Path) -> list[str]:
 def _generate(root: Path, sources: Mapping[str, str], schema: Mapping[str, str]) -> dict[str, str]:
     from sailplan import jsonschema, parameters
 
-    texts = parameters.whole(sources)
+    texts = parameters.known(sources)
     generated = parameters.generated(texts, parameters.trait_names(root))
     made = {f"{FOLDER}/{parameters.FILE}": generated}
     kinds = jsonschema.convert(cue.openapi({**schema, parameters.FILE: generated}))

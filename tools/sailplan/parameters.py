@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sailplan.catalog import definition_files
+from sailplan.remembered import recall
 from sailplan.toolbox import cue, proc
 
 FILE = "parameters.cue"
@@ -44,6 +45,12 @@ def whole(definitions: Mapping[str, str]) -> dict[str, str]:
     names = list(definitions)
     texts = proc.run_all(lambda name: cue.parameter(definitions[name], name), names)
     return dict(zip(names, texts, strict=True))
+
+
+def known(sources: Mapping[str, str]) -> dict[str, str]:
+    """As `whole`, remembered from one run to the next."""
+    key = [cue.identity(), *(part for pair in sources.items() for part in pair)]
+    return recall("parameters", key, lambda: whole(sources))
 
 
 def partial(text: str) -> str:

@@ -1,0 +1,30 @@
+"""Rules that other modules find: the reader of YAML, the schema, the renderer. They stand here to be listed."""
+
+from __future__ import annotations
+
+from sailplan.rules.registry import found_elsewhere
+
+found_elsewhere("SP001", "unknown key", "Every map of every document is closed: a misspelt key would change nothing.")
+found_elsewhere(
+    "SP002", "value of the wrong type", "Text, a number, true or false, a list or a map, as the schema says."
+)
+found_elsewhere("SP003", "value not allowed", "A range, a form or a choice that the schema gives.")
+found_elsewhere("SP004", "key missing", "What the schema wants and the document does not have.")
+found_elsewhere("SP005", "not YAML", "Syntax, tabs, tags, keys that are no text.")
+found_elsewhere("SP006", "key written twice", "Readers of YAML take the last one, and nobody notices.")
+found_elsewhere(
+    "SP007",
+    "value that readers take differently",
+    "Without quotes, 5e10, 012, no or a date is text to one reader of YAML and a number, false or a date to another.",
+)
+found_elsewhere("SP008", "key without a value", "An empty value is nothing at all: neither an empty map nor a default.")
+found_elsewhere("SP009", "file that cannot be read", "Missing, empty, too large, not UTF-8, no ordinary file.")
+found_elsewhere(
+    "SP010", "document in the wrong place", "A file is named as its document, and its folder says the kind."
+)
+found_elsewhere("SP011", "too deep or too large", "No document of ours needs it, and readers end on it.")
+found_elsewhere(
+    "SP302",
+    "parameter that a definition refuses",
+    "The real engine renders every Application, and what a definition refuses is shown where the value was written.",
+)

@@ -1,0 +1,105 @@
+"""SP1xx, third part: what an intent sets, against the knobs that the presets offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sailplan.findings import dotted, nearest, shortened
+from sailplan.knobs import Knob, knobs
+from sailplan.model import Catalog, Document, Path
+from sailplan.rules.references import component_name
+from sailplan.rules.registry import Problem, Problems, intent_rule
+from sailplan.rules.view import parameter, parameters
+
+TYPES = {"integer": (int,), "number": (int, float), "string": (str,), "boolean": (bool,)}
+WORDS = {"integer": "a whole number", "number": "a number", "string": "text", "boolean": "true or false"}
+
+
+@intent_rule("SP106", "not to be set")
+def not_a_knob(catalog: Catalog, app: Document) -> Problems:
+    """A product team may set what the presets offer as knobs; the rest is the platform team's business."""
+    for path, model, chosen, wishes in _wishes(catalog, app):
+        turnable = knobs(model, chosen)
+        for name, value in wishes.items():
+            if name not in turnable:
+                yield _refused(catalog, app, (*path, name), model, turnable, name, value)
+
+
+@intent_rule("SP107", "knob out of its range")
+def out_of_range(catalog: Catalog, app: Document) -> Problems:
+    """A preset says how far a knob may be turned, and why."""
+    schemas = parameters(catalog)
+    for path, model, chosen, wishes in _wishes(catalog, app):
+        turnable = knobs(model, chosen)
+        for name, value in wishes.items():
+            knob = turnable.get(name)
+            kind = _kind(knob, schemas) if knob else ""
+            if knob and kind and not _is(value, kind):
+                given = "text" if isinstance(value, str) else shortened(value)
+                message = f"{name} is {given}, not {WORDS[kind]}"
+                fix = f"write {WORDS[kind]}"
+                yield Problem(
+                    app.at(*path, name), dotted((*path, name)), message, shortened(value), knob.range, fix=fix
+                )
+            elif knob and not _within(value, knob):
+                message = f"{name} {shortened(value)} is out of the range that the preset lets a product team set"
+                yield Problem(
+                    app.at(*path, name),
+                    dotted((*path, name)),
+                    message,
+                    shortened(value),
+                    knob.range,
+                    nearest(str(value), map(str, knob.allowed)) if knob.allowed else "",
+                    f"{knob.description}; see {knob.position}" if knob.description else f"see {knob.position}",
+                )
+
+
+def _wishes(catalog: Catalog, app: Document) -> Iterator[tuple[Path, Document, list[Document], Mapping[str, Any]]]:
+    """Everything an intent sets, for components whose model exists: where, model, capabilities, knobs and values."""
+    for index, component in enumerate(app.spec["components"]):
+        model = catalog.models.get(component["model"])
+        if model is None:
+            continue
+        names = component.get("capabilities", ())
+        chosen = [catalog.capabilities[name] for name in names if name in catalog.capabilities]
+        yield ("spec", "components", index, "set"), model, chosen, component.get("set", {})
+        own_name = component_name(catalog, component)
+        for environment, components in app.spec.get("overrides", {}).items():
+            yield ("spec", "overrides", environment, own_name), model, chosen, components.get(own_name, {})
+
+
+def _refused(
+    catalog: Catalog, app: Document, path: Path, model: Document, turnable: Mapping[str, Knob], name: str, value: Any
+) -> Problem:
+    offered = [one.name for one in catalog.capabilities.values() if name in knobs(model, [one])]
+    near = nearest(name, turnable)
+    if offered:
+        message = f"{name} cannot be set here: it belongs to the capability {' or '.join(offered)}, which is not chosen"
+        near, fix = "", f"choose {offered[0]}, or leave {name} out"
+    else:
+        message = f"{name} cannot be set: the preset {model.name} does not let a product team turn it"
+        fix = f"did you mean {near}?" if near else "ask the platform team for a knob, or leave it out"
+    allowed = ", ".join(sorted(turnable)) or "nothing"
+    return Problem(app.at(*path), dotted(path), message, f"{name}: {shortened(value)}", allowed, near, fix)
+
+
+def _kind(knob: Knob, schemas: Mapping[str, Mapping[str, Any]]) -> str:
+    """Type of the parameter that a knob turns; the knob's own when the definition does not say."""
+    head, *rest = knob.target
+    definition, path = ("vllm-model", rest) if head == "properties" else (rest[0], rest[1:])
+    found = parameter(schemas.get(definition, {}), tuple(path)) or {}
+    kind = str(found.get("type", "")) or knob.type
+    return kind if kind in TYPES else ""
+
+
+def _is(value: Any, kind: str) -> bool:
+    return isinstance(value, TYPES[kind]) and (kind == "boolean") == isinstance(value, bool)
+
+
+def _within(value: Any, knob: Knob) -> bool:
+    if knob.allowed is not None and value not in knob.allowed:
+        return False
+    if knob.min is not None and (isinstance(value, str) or value < knob.min):
+        return False
+    return knob.max is None or (not isinstance(value, str) and value <= knob.max)

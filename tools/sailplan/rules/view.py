@@ -1,0 +1,120 @@
+"""What rules look at: all components of all Applications, and the parameters that definitions have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path as File
+from typing import Any
+
+from sailplan.findings import dotted
+from sailplan.model import Catalog, Component, Document, Path, Position
+
+Values = tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]
+"""Properties and traits of a component."""
+
+PARAMETERS = "catalog/schema/json/definitions"
+"""Where the parameters of definitions are, as JSON Schema; made by `sailplan schema --write`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A component and the intent that asks for it.
+
+    Attributes:
+        app: the intent.
+        index: its place among the intent's components.
+        component: what became of it.
+    """
+
+    app: Document
+    index: int
+    component: Component
+
+    @property
+    def name(self) -> str:
+        """Name for messages over several Applications: `app/component`."""
+        return f"{self.app.name}/{self.component.name}"
+
+    @property
+    def environments(self) -> Iterator[tuple[str, Values]]:
+        """Each environment's name, with the component's values there."""
+        yield from self.component.environments.items()
+
+    def at(self, environment: str, *path: str | int) -> Position:
+        """Where the value at `path` (`properties` or `traits` first) came from; else the component in the intent."""
+        for end in range(len(path), 1, -1):
+            origin = self.component.origins.get(("environments", environment, *path[:end]))
+            if origin:
+                return origin.position
+        return self.here()
+
+    def here(self, *path: str | int) -> Position:
+        """Where the intent says something about this component."""
+        return self.app.at("spec", "components", self.index, *path)
+
+    def field(self, *path: str | int) -> str:
+        """Dotted name of something in this component."""
+        return dotted((self.component.name, *path))
+
+
+@dataclass(frozen=True)
+class View:
+    """All that rules see.
+
+    Attributes:
+        catalog: the documents.
+        placed: the components of the Applications that are being checked.
+        others: those of other intents in the checkout, which share gateways, namespaces and budgets with them.
+    """
+
+    catalog: Catalog
+    placed: Sequence[Placed]
+    others: Sequence[Placed] = ()
+
+    @cached_property
+    def everywhere(self) -> Sequence[Placed]:
+        """The components of all intents."""
+        return [*self.placed, *self.others]
+
+    def environment(self, name: str) -> Document:
+        """An environment, which exists: references were checked."""
+        return self.catalog.environments[name]
+
+    def within(self, environment: str, among: Iterable[Placed] | None = None) -> list[Placed]:
+        """The components that are deployed to an environment."""
+        chosen = self.everywhere if among is None else among
+        return [placed for placed in chosen if environment in placed.component.environments]
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Mapping[str, Any]]:
+        """JSON Schema of the parameters of every definition, by name."""
+        return parameters(self.catalog)
+
+
+def parameters(catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
+    """JSON Schema of the parameters of every definition, by name, as committed."""
+    folder = File(catalog.root) / PARAMETERS
+    found: dict[str, Mapping[str, Any]] = {}
+    for name in catalog.definitions:
+        try:
+            found[name] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue  # the rule about drift says so
+    return found
+
+
+def parameter(schema: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
+    """Schema of the parameter at a path; None where there is none. An empty one takes anything."""
+    here: Mapping[str, Any] = schema
+    for key in path:
+        free = here.get("additionalProperties", not here.get("properties"))
+        if key in here.get("properties", {}):
+            here = here["properties"][key]
+        elif free:
+            here = free if isinstance(free, Mapping) else {}
+        else:
+            return None
+    return here
