@@ -91,6 +91,7 @@ def test_two_at_once_build_once(machine: Machine) -> None:
         ("verifying x@v1: checksum mismatch", "not what is pinned", "do not work around"),
         ("tls: failed to verify certificate: x509: unknown authority", "certificate is not trusted", "SSL_CERT_FILE"),
         ("go: x@v1: reading https://x: 404 Not Found", "not served", "versions.toml"),
+        ("ERROR: No matching distribution found for x==1", "not served for this platform", "PIP_INDEX_URL"),
         ("compile: signal: killed", "out of memory", "GOFLAGS"),
         ("some.go:1: a surprise", "`go install -v` ended with code 1", ""),
     ],

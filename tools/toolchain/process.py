@@ -156,9 +156,14 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("dial tcp", "no such host", "connection refused", "i/o timeout", "network is unreachable",
          "temporary failure in name resolution", "tls handshake timeout", "connection reset", "proxyconnect",
-         "newconnectionerror", "max retries exceeded", "could not find a version", "no matching distribution"),
+         "newconnectionerror", "max retries exceeded", "read timed out"),
         "no network, or the package registry cannot be reached",
         "check the connection and HTTPS_PROXY, GOPROXY, PIP_INDEX_URL; the next run goes on where this one stopped",
+    ),
+    (
+        ("could not find a version", "no matching distribution"),
+        "the pinned package is not served for this platform and Python",
+        "check PIP_INDEX_URL, and that Python is 3.11 or newer",
     ),
     (
         ("404 not found", "410 gone", "unknown revision", "not found: module"),
