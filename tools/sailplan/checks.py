@@ -28,14 +28,14 @@ def everything(root: Path, intents: Sequence[Document] = ()) -> list[Finding]:
     apps = {**catalog.apps, **{app.name: app for app in intents}}
     usable = _usable(replace(catalog, apps=apps), found)
     if usable is None:
-        return found
+        return [*found, *rules.checkout(root)]
     wrong = [finding for app in usable.apps.values() for finding in rules.references(usable, app)]
     bad = {finding.position.file for finding in errors(wrong)}
     good = replace(usable, apps={name: app for name, app in usable.apps.items() if app.file not in bad})
     kept = pins(good, good.apps.values())
     made = [compose(good, app, kept.get(name, "")) for name, app in good.apps.items()]
     committed = [one for one in made if one.app.name in catalog.apps and one.app is catalog.apps[one.app.name]]
-    return [*found, *wrong, *rules.check(good, made), *drift(good, committed)]
+    return [*found, *wrong, *rules.check(good, made), *rules.checkout(root), *drift(good, committed)]
 
 
 def _usable(catalog: Catalog, findings: Iterable[Finding]) -> Catalog | None:

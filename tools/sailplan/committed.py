@@ -62,7 +62,7 @@ def write(path: Path, content: str) -> bool:
 def drift(catalog: Catalog, compositions: Iterable[Composition]) -> list[Finding]:
     """A finding for every committed Application that is not what its intent composes to now."""
     return [
-        Finding("SP401", "error", Position(f"{Path(made.app.file).parent}/{FILE}", line), "", message, fix=fix)
+        Finding("SP902", "error", Position(f"{Path(made.app.file).parent}/{FILE}", line), "", message, fix=fix)
         for made in compositions
         for line, message, fix in _differences(catalog, made)
     ]

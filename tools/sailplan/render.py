@@ -103,7 +103,7 @@ def _pins(catalog: Catalog, composition: Composition) -> list[Finding]:
     where = Position(f"definitions/component/{DEFINITION}.cue")
     return [
         Finding(
-            id="SP301",
+            id="SP606",
             severity="error",
             position=composition.app.at("spec", "components"),
             field="spec.components",

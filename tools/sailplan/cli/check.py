@@ -71,9 +71,9 @@ def _print(found: Sequence[Finding], output: Format) -> None:
 
 def _rules(output: Format) -> None:
     from sailplan import writer
-    from sailplan.rules import RULES
+    from sailplan.rules import listed
 
-    rules = [RULES[id] for id in sorted(RULES)]
+    rules = listed()
     if output is Format.json:
         keys = ("id", "severity", "title", "reason")
         terminal.out(writer.dump_json([{key: getattr(rule, key) for key in keys} for rule in rules]))

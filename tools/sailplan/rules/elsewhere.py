@@ -28,3 +28,13 @@ found_elsewhere(
     "parameter that a definition refuses",
     "The real engine renders every Application, and what a definition refuses is shown where the value was written.",
 )
+found_elsewhere(
+    "SP606",
+    "pinned version of a definition that is not here",
+    "Rendering with another version than the pinned one would show objects that the hub does not make.",
+)
+found_elsewhere(
+    "SP902",
+    "committed Application out of date",
+    "What is delivered is the committed application.yaml, so it must be what its intent composes to.",
+)
