@@ -93,10 +93,12 @@ def _generate(root: Path, sources: Mapping[str, str], schema: Mapping[str, str])
     texts = parameters.known(sources)
     generated = parameters.generated(texts, parameters.trait_names(root))
     made = {f"{FOLDER}/{parameters.FILE}": generated}
-    kinds = jsonschema.convert(cue.openapi({**schema, parameters.FILE: generated}))
+    kinds = jsonschema.convert(cue.openapi({**schema, parameters.FILE: parameters.writable(generated)}))
     for kind in KINDS:
         made[f"{FOLDER}/json/{kind}.json"] = _json(jsonschema.alone(kind, kinds, kind))
-    whole = jsonschema.convert(cue.openapi({parameters.FILE: parameters.package(texts)}), defaults=True)
+    whole = jsonschema.convert(
+        cue.openapi({parameters.FILE: parameters.writable(parameters.package(texts))}), defaults=True
+    )
     for name in texts:
         one = jsonschema.alone(parameters.title(name)[1:], whole, name, _description(sources[name]))
         made[f"{FOLDER}/json/definitions/{name}.json"] = _json(one)

@@ -2,8 +2,7 @@
 
 OpenAPI loses two things and says a few differently, so these steps follow it:
 
-1. Maps are closed: an object with named properties takes no others. (cue drops closedness.) Where one of the names is
-   no identifier, such as `original/*`, it is an entry among free ones, and the map stays open.
+1. Maps are closed: an object with named properties takes no others. (cue drops closedness.)
 2. Of a definition's parameters, what has a default may be left out. (cue lists it as required.) So may a list, and a
    map all of whose entries may be left out. Documents of the catalog have no defaults: there, a `!` says what is
    required.
@@ -14,7 +13,6 @@ OpenAPI loses two things and says a few differently, so these steps follow it:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +20,6 @@ DIALECT = "http://json-schema.org/draft-07/schema#"
 """Draft 7: what editors understand. `$defs` is only a place there, and references to it work."""
 
 _REFERENCE = "#/components/schemas/"
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*$")
 
 
 def convert(schemas: Mapping[str, Any], defaults: bool = False) -> dict[str, Any]:
@@ -58,8 +55,7 @@ def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
         if made.pop(f"exclusive{bound}", False):
             made[f"exclusive{bound}"] = made.pop(bound.lower())
     _hoist_default(made)
-    named = made.get("properties", {})
-    if named and "additionalProperties" not in made and all(_IDENTIFIER.match(name) for name in named):
+    if made.get("properties") and "additionalProperties" not in made:
         made["additionalProperties"] = False
     return made
 

@@ -18,6 +18,7 @@ FILE = "parameters.cue"
 """Name of the generated file in `catalog/schema/`."""
 
 _FIELD = re.compile(r'^(\s*)("[^"]*"|[A-Za-z_]\w*):', re.MULTILINE)
+_NAMES = re.compile(r'\[[=!]~"(?:[^"\\]|\\.)*"(?: & [=!]~"(?:[^"\\]|\\.)*")*\]:')
 _DEFAULT = re.compile(r'(: )\*(?:"[^"]*"|[\w.\[\]]+) \| (?!")')
 _DEFAULT_MAP = re.compile(r"(: )\*close\(\{[^{}]*\}\) \| ")
 
@@ -60,6 +61,15 @@ def partial(text: str) -> str:
     """
     plain = _DEFAULT_MAP.sub(r"\1", _DEFAULT.sub(r"\1", text))
     return _FIELD.sub(r"\1\2?:", plain)
+
+
+def writable(text: str) -> str:
+    """CUE that OpenAPI has words for, and that says nearly the same.
+
+    Maps take any name where they took names of some form (cue would leave out what such maps hold), a map with a default
+    is the map, and text that may not be empty is text with a character in it.
+    """
+    return _NAMES.sub("[string]:", _DEFAULT_MAP.sub(r"\1", text)).replace('!=""', '=~"."')
 
 
 def package(texts: Mapping[str, str]) -> str:

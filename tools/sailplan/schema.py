@@ -112,9 +112,10 @@ def _explained(schema: Mapping[str, str], wanted: Sequence[Document], refused: R
     What `wording` cannot see and CUE hides behind other mistakes comes out once those are taken away.
     """
     from sailplan.jsonschema import convert
+    from sailplan.parameters import writable
     from sailplan.wording import covers, explain, without
 
-    schemas = convert(cue.openapi(schema))
+    schemas = convert(cue.openapi({name: writable(text) for name, text in schema.items()}))
     said: dict[int, list[Finding]] = {
         place: explain(wanted[place], refusals, schemas) for place, refusals in refused.items()
     }

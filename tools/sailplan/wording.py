@@ -105,7 +105,7 @@ class _Walk:
     def _map(self, value: Mapping[str, Any], schema: Schema, path: Path) -> Iterator[Finding]:
         known = schema.get("properties", {})
         others = schema.get("additionalProperties", True)
-        misspelt = {nearest(key, [name for name in known if name not in value]) for key in value if key not in known}
+        misspelt = {nearest(key, known) for key in value if key not in known}
         for name in schema.get("required", ()):
             if name not in value and name not in misspelt:
                 yield self._missing(name, self._resolved(known.get(name, {})), path)
@@ -152,7 +152,7 @@ class _Walk:
 
     def _unknown(self, key: str, free: Sequence[str], known: Mapping[str, Any], path: Path) -> Finding:
         what = "trait" if len(path) > 1 and path[-2] in _IN_TRAITS else "key"
-        near = nearest(key, free) or nearest(key, known)
+        near = nearest(key, known)
         where = f" in {_name(path[:-1])}" if len(path) > 1 else ""
         twice = f"{near} is there already; delete this" if near and near not in free else f"did you mean {near}?"
         fix = twice if near else "delete it, or see what is allowed"

@@ -13,7 +13,18 @@ from pathlib import Path
 from sailplan.compose import components
 from sailplan.findings import errors, worst_first
 from sailplan.model import Catalog, Component, Composition, Document, Finding
-from sailplan.rules import arguments, composition, elsewhere, environment, gateway, gpu, presets, security, settings
+from sailplan.rules import (
+    arguments,
+    composition,
+    elsewhere,
+    environment,
+    gateway,
+    gpu,
+    overrides,
+    presets,
+    security,
+    settings,
+)
 from sailplan.rules import checkout as _checkout
 from sailplan.rules import references as _references
 from sailplan.rules.registry import RULES, Rule, run
@@ -29,6 +40,7 @@ MODULES = (
     gpu,
     composition,
     environment,
+    overrides,
     gateway,
     security,
     arguments,

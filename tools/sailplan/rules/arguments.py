@@ -94,5 +94,5 @@ def _value(flag: Mapping[str, Any], argument: str) -> tuple[str, str, str]:
     if equals and choices and value not in choices:
         near = nearest(value, choices)
         message = f"{name} does not take {shortened(value)}, only {', '.join(choices)}"
-        return message, near, f"write {name}={near}" if near else ""
+        return message, near, f"write {name}={near or 'VALUE'}"
     return "", "", ""

@@ -66,7 +66,7 @@ def unknown_adapter(view: View, placed: Placed) -> Problems:
 
 @fleet_rule("SP403", "one name, two models")
 def served_twice(view: View) -> Problems:
-    """A gateway finds a model by the name in the request: of two that serve one name, adapters included, it finds one."""
+    """A gateway finds a model by the name in the request; of two that serve one name, adapters too, it finds one."""
     seen: dict[tuple[str, str, str, str], tuple[Placed, str]] = {}
     for cluster, _, placed, environment in places(view):
         for gateway in _gateway(view, placed, environment):

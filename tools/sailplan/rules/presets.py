@@ -12,6 +12,7 @@ from sailplan.fit import gpu_classes
 from sailplan.model import Catalog
 from sailplan.rules.references import unknown
 from sailplan.rules.registry import Problem, Problems, catalog_rule
+from sailplan.rules.settings import within
 from sailplan.rules.view import parameter, parameters
 
 _KNOB = re.compile(r"[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)+")
@@ -96,6 +97,35 @@ def broken_knob(catalog: Catalog) -> Problems:
                 yield Problem(document.at(*path), dotted(path), message, shortened(knob.get("target", name)), fix=fix)
 
 
+@catalog_rule("SP123", "model without a profile")
+def no_profile(catalog: Catalog) -> Problems:
+    """A preset says on which GPU classes its model runs, and on how many GPUs; without one it can run nowhere."""
+    for model in catalog.models.values():
+        if not model.spec["profiles"]:
+            message = f"{model.name} has no profile, so it runs on no GPU class"
+            yield Problem(
+                model.at("spec", "profiles"), "spec.profiles", message, "{}", fix="add one, such as l4: {gpus: 1}"
+            )
+
+
+@catalog_rule("SP124", "preset outside its own knob")
+def outside_own_knob(catalog: Catalog) -> Problems:
+    """A preset's own value lies within the range that it offers; otherwise nobody could set back what they changed."""
+    turned = {
+        name: knob["target"]
+        for capability in catalog.capabilities.values()
+        for name, knob in capability.spec.get("knobs", {}).items()
+        if "target" in knob
+    }
+    for model in catalog.models.values():
+        for name, knob in model.spec.get("knobs", {}).items():
+            value = _preset(model.spec, knob.get("target", turned.get(name, "")))
+            if value is not None and not within(value, knob.get("min"), knob.get("max"), knob.get("allowed")):
+                path = ("spec", "knobs", name)
+                message = f"{model.name} itself has {shortened(value)} for {name}, outside the range that it offers"
+                yield Problem(model.at(*path), dotted(path), message, shortened(value), fix="widen the range")
+
+
 @catalog_rule("SP120", "assumption about nothing")
 def broken_assumption(catalog: Catalog) -> Problems:
     """What a preset marks as assumed must be there, or the mark outlives the value and hides the next one."""
@@ -137,6 +167,19 @@ def _knob(
             yield f"the target of {name} is no parameter: {knob['target']}", "see `sailplan explain` for their names"
     elif name not in offered:
         yield f"{name} has no target, and no capability has a knob of that name to narrow", "add a target"
+
+
+def _preset(spec: Mapping[str, Any], target: str) -> Any:
+    """What a preset says at a knob's target, by itself."""
+    head, *rest = target.split(".")
+    places = ("traits", "settings") if head == "traits" else (head,)
+    for place in places:
+        value: Any = spec.get(place)
+        for key in rest:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is not None:
+            return value
+    return None
 
 
 def _exists(target: str, schemas: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sailplan.findings import dotted, nearest, shortened
@@ -42,7 +42,7 @@ def out_of_range(catalog: Catalog, app: Document) -> Problems:
                 yield Problem(
                     app.at(*path, name), dotted((*path, name)), message, shortened(value), knob.range, fix=fix
                 )
-            elif knob and not _within(value, knob):
+            elif knob and not within(value, knob.min, knob.max, knob.allowed):
                 message = f"{name} {shortened(value)} is out of the range that the preset lets a product team set"
                 yield Problem(
                     app.at(*path, name),
@@ -87,19 +87,20 @@ def _refused(
 def _kind(knob: Knob, schemas: Mapping[str, Mapping[str, Any]]) -> str:
     """Type of the parameter that a knob turns; the knob's own when the definition does not say."""
     head, *rest = knob.target
-    definition, path = ("vllm-model", rest) if head == "properties" else (rest[0], rest[1:])
+    definition, path = ("vllm-model", rest) if head == "properties" else (str(rest[0]), rest[1:])
     found = parameter(schemas.get(definition, {}), tuple(path)) or {}
     kind = str(found.get("type", "")) or knob.type
     return kind if kind in TYPES else ""
 
 
+def within(value: Any, low: Any, high: Any, allowed: Sequence[Any] | None) -> bool:
+    """Whether a value lies in a knob's range; None is an open end."""
+    if allowed is not None and value not in allowed:
+        return False
+    if isinstance(value, str):
+        return low is None and high is None
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
 def _is(value: Any, kind: str) -> bool:
     return isinstance(value, TYPES[kind]) and (kind == "boolean") == isinstance(value, bool)
-
-
-def _within(value: Any, knob: Knob) -> bool:
-    if knob.allowed is not None and value not in knob.allowed:
-        return False
-    if knob.min is not None and (isinstance(value, str) or value < knob.min):
-        return False
-    return knob.max is None or (not isinstance(value, str) and value <= knob.max)
