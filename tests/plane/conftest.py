@@ -1,0 +1,65 @@
+"""One plane for all tests of this folder, started from nothing and gone afterwards.
+
+SAILPLAN_TEST_PLANE=NAME uses the plane of that name instead, running or not, and leaves it running: for writing tests.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from localplane import Plane
+from plane.support import ROOT, Desk, left_over
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.plane)
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+    kept = os.environ.get("SAILPLAN_TEST_PLANE")
+    if kept:
+        made = Plane(kept, ROOT)
+        made.up()
+        yield made
+        return
+    state = tmp_path_factory.mktemp("state")
+    os.environ["SAILPLAN_STATE"] = str(state)
+    made = Plane("tests", ROOT)
+    made.started_in = made.up()  # type: ignore[attr-defined]
+    yield made
+    stubborn = made.stop()
+    left = left_over(made.folder)
+    made.reset()
+    assert stubborn == [], f"had to be killed: {stubborn}"
+    assert left == [], f"still running after stop: {left}"
+
+
+@pytest.fixture(scope="session")
+def desk(plane: Plane) -> Desk:
+    """What a person at the keyboard does: sailplan and vela, against the hub."""
+    return Desk(plane)
+
+
+@pytest.fixture(scope="session")
+def published(desk: Desk) -> Desk:
+    """The desk, with all definitions of this checkout on the hub."""
+    for file in desk.definitions():
+        desk.vela("def", "apply", str(file))
+    return desk
+
+
+@pytest.fixture(autouse=True)
+def quiet_simulation(plane: Plane) -> Iterator[None]:
+    """After each test the pretence is what it was before."""
+    yield
+    for cluster in plane.clusters.values():
+        if cluster.client.ready():
+            cluster.simulation.ready_after(1.0)
+            cluster.simulation.preload(fail=())

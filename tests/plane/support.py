@@ -1,0 +1,149 @@
+"""Hands and eyes of the plane's tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from localplane import NotReady, Plane, PlaneError, wait
+from localplane.components import HUB
+from localplane.hub import SYSTEM
+
+ROOT = Path(__file__).resolve().parents[2]
+APP_API = "core.oam.dev/v1beta1"
+ROUTE = ("aigateway.envoyproxy.io/v1beta1", "AIGatewayRoute")
+DEPLOYMENT = ("apps/v1", "Deployment")
+JOB = ("batch/v1", "Job")
+
+
+class Desk:
+    """Runs `sailplan` and `vela` as a person would, and reads what the clusters hold."""
+
+    def __init__(self, plane: Plane) -> None:
+        self.plane = plane
+
+    def definitions(self) -> list[Path]:
+        return sorted((ROOT / "definitions").glob("*/*.cue"))
+
+    def sailplan(self, *args: str, timeout: float = 120.0) -> str:
+        env = {**os.environ, "KUBECONFIG": str(self.plane.kubeconfig)}
+        program = Path(sys.executable).with_name("sailplan")
+        done = subprocess.run(
+            [program, *args], cwd=ROOT, env=env, capture_output=True, text=True, timeout=timeout, check=False
+        )
+        assert done.returncode == 0, f"sailplan {' '.join(args)}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def vela(self, *args: str, timeout: float = 90.0) -> str:
+        return self.plane.hub.vela(*args, timeout=timeout)
+
+    def up(self, application: str | dict[str, Any]) -> None:
+        """`vela up -f FILE`; the text of an Application, or one as data."""
+        text = application if isinstance(application, str) else json.dumps(application)
+        file = self.plane.folder / "application.yaml"
+        file.write_text(text, encoding="utf-8")
+        self.vela("up", "-f", str(file))
+
+    def compose(self, app: str) -> dict[str, Any]:
+        return dict(yaml.safe_load(self.sailplan("compose", app)))
+
+    def cluster(self, environment: str) -> tuple[Any, str]:
+        """Return the client of an environment's cluster, and its namespace there."""
+        spec = yaml.safe_load((ROOT / f"catalog/environments/{environment}.yaml").read_text())["spec"]
+        name = HUB if spec["clusters"] == ["local"] else spec["clusters"][0]
+        return self.plane.clusters[name].client, spec["namespace"]
+
+    def simulation(self, environment: str) -> Any:
+        client, _ = self.cluster(environment)
+        return next(one.simulation for one in self.plane.clusters.values() if one.client is client)
+
+    def app(self, name: str) -> dict[str, Any]:
+        return dict(self.plane.clusters[HUB].client.get(APP_API, "Application", name, "default"))
+
+    def phase(self, name: str) -> str:
+        return str(self.app(name).get("status", {}).get("status", ""))
+
+    def steps(self, name: str) -> dict[str, str]:
+        workflow = self.app(name).get("status", {}).get("workflow") or {}
+        return {step["name"]: step.get("phase", "") for step in workflow.get("steps") or []}
+
+    def why(self, name: str) -> str:
+        """Everything the hub says about an Application, for a failed test."""
+        status = self.app(name).get("status", {})
+        workflow = status.get("workflow") or {}
+        lines = [f"{name}: {status.get('status')} {workflow.get('message', '')}"]
+        lines += [f"  step {s['name']}: {s.get('phase')} {s.get('message', '')}" for s in workflow.get("steps") or []]
+        for service in status.get("services") or []:
+            place = f"{service.get('cluster') or 'local'}/{service.get('namespace')}/{service['name']}"
+            lines.append(f"  {place}: healthy={service.get('healthy')} {service.get('message', '')}")
+            lines += [
+                f"    {t['type']}: healthy={t.get('healthy')} {t.get('message', '')}"
+                for t in service.get("traits") or []
+            ]
+        for condition in status.get("conditions") or []:
+            if condition.get("status") != "True":
+                lines.append(f"  {condition.get('type')}: {condition.get('reason')} {condition.get('message', '')}")
+        return "\n".join(lines)
+
+    def until(self, what: str, check: Callable[[], Any], seconds: float = 60, app: str = "") -> Any:
+        """Wait; a failure tells what the hub says about `app`."""
+        started = time.monotonic()
+        try:
+            found = wait(what, check, seconds, every=0.3)
+        except NotReady as error:
+            raise AssertionError(f"{error}\n{self.why(app)}" if app else str(error)) from None
+        print(f"  {what}: {time.monotonic() - started:.1f} s")
+        return found
+
+    def until_phase(self, name: str, phase: str, seconds: float = 90) -> None:
+        self.until(f"{name} is {phase}", lambda: self.phase(name) == phase, seconds, app=name)
+
+    def until_step(self, name: str, step: str, phase: str, seconds: float = 90) -> None:
+        check = lambda: self.steps(name).get(step) == phase  # noqa: E731
+        self.until(f"step {step} of {name}: {phase}", check, seconds, app=name)
+
+    def remove(self, name: str) -> None:
+        """`vela delete`, and wait until the Application is gone."""
+        client = self.plane.clusters[HUB].client
+        if client.find(APP_API, "Application", name, "default") is None:
+            return
+        self.vela("delete", name, "--yes", "--wait")
+        self.until(f"{name} is gone", lambda: client.find(APP_API, "Application", name, "default") is None)
+
+    def revisions(self, definition: str) -> list[str]:
+        found = self.plane.clusters[HUB].client.list(APP_API, "DefinitionRevision", SYSTEM)
+        return sorted(one["metadata"]["name"] for one in found if one["metadata"]["name"].startswith(f"{definition}-v"))
+
+    def refused(self, *args: str) -> str:
+        """Run vela, expect a refusal, and return its words."""
+        try:
+            said = self.vela(*args)
+        except PlaneError as error:
+            return str(error)
+        raise AssertionError(f"vela {' '.join(args)} was not refused: {said}")
+
+
+def names(client: Any, kind: tuple[str, str], namespace: str) -> set[str]:
+    """Names of the objects of a kind in a namespace."""
+    return {one["metadata"]["name"] for one in client.list(*kind, namespace)}
+
+
+def left_over(folder: Path) -> list[str]:
+    """Command lines of processes that name a folder."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if int(place.parent.name) != os.getpid() and any(str(folder) in word for word in words):
+            found.append(" ".join(words)[:200])
+    return found

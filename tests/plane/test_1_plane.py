@@ -1,0 +1,89 @@
+"""The plane itself: what runs, how long it took, and that nothing is hidden."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from localplane import ApiError, Plane, cli, report
+from plane.support import ROOT, Desk
+
+START_BUDGET_SECONDS = 60
+MEMORY_BUDGET_MIB = 4096
+
+
+def test_from_nothing_to_ready(plane: Plane, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = report.rows(plane)
+    with capsys.disabled():
+        print(f"\n{report.table(rows)}\nup after {getattr(plane, 'started_in', 0):.1f} s")
+    assert {row.state for row in rows} == {"running"}
+    assert getattr(plane, "started_in", 0) < START_BUDGET_SECONDS
+    assert 100 < plane.memory() / 2**20 < MEMORY_BUDGET_MIB
+
+
+def test_clusters_are_joined(desk: Desk) -> None:
+    said = desk.vela("cluster", "list")
+    assert {line.split()[0] for line in said.splitlines()[1:]} == {"local", "staging", "production"}
+
+
+def test_every_listener_is_on_loopback(plane: Plane) -> None:
+    ours = {row.pid for row in report.rows(plane)}
+    open_ = [(address, pid) for address, pid in listeners() if pid in ours and address != "127.0.0.1"]
+    # KubeVela's webhook server takes no address, and asks for no certificate: it judges objects, and changes nothing.
+    webhook = plane.state.processes["hub/vela-core"].pid
+    assert {pid for _, pid in open_} <= {webhook}
+
+
+def listeners() -> list[tuple[str, int]]:
+    """Return the addresses that processes listen on, with the process."""
+    inodes = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A":
+                raw = bytes.fromhex(fields[1].split(":")[0])
+                address = socket.inet_ntoa(raw[::-1]) if len(raw) == 4 else "::"
+                inodes[fields[9]] = address
+    found = []
+    for handle in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            target = str(handle.readlink())
+        except OSError:
+            continue
+        if target.startswith("socket:[") and target[8:-1] in inodes:
+            found.append((inodes[target[8:-1]], int(handle.parts[2])))
+    return found
+
+
+def test_namespaces_of_models_refuse_what_is_not_restricted(desk: Desk) -> None:
+    client, namespace = desk.cluster("production")
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "loose", "namespace": namespace},
+        "spec": {"containers": [{"name": "c", "image": "scratch"}]},
+    }
+    with pytest.raises(ApiError, match='violates PodSecurity "restricted'):
+        client.apply(pod, dry_run=True)
+
+
+def test_another_up_changes_nothing_that_runs(plane: Plane) -> None:
+    before = plane.state.processes
+    Plane(plane.state.name, ROOT).up()
+    assert plane.state.processes == before
+
+
+def test_a_crash_is_reported_and_mended(plane: Plane, capsys: pytest.CaptureFixture[str]) -> None:
+    plane.runner.crash("staging/kube-scheduler")
+    assert cli.main(["--name", plane.state.name, "status", "-o", "json"]) == 1
+    said = capsys.readouterr()
+    states = {row["component"]: row["state"] for row in json.loads(said.out)["components"]}
+    assert states.pop("staging/kube-scheduler") == "died"
+    assert set(states.values()) == {"running"}
+    assert "staging/kube-scheduler ended by itself" in said.err
+    assert "staging/logs/kube-scheduler.log" in said.err
+    plane.start_component("staging/kube-scheduler")
+    assert cli.main(["--name", plane.state.name, "status"]) == 0

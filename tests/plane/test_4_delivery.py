@@ -1,0 +1,157 @@
+"""The fleet goes live: dev, an approval, staging, an approval, production; in the right order, in the right places.
+
+The tests of this file are one story and run in its order.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from plane.support import DEPLOYMENT, JOB, ROUTE, Desk, names
+
+APP = "inference-fleet"
+MODELS = {"xplane-qwen-coder", "xplane-qwen3-8b", "xplane-qwen-coder-fim", "xplane-llamaguard3-1b"}
+
+
+@pytest.fixture(scope="module")
+def fleet(published: Desk) -> Any:
+    """The desk, after `sailplan compose inference-fleet | vela up -f -` with downloads that take six seconds."""
+    for environment in ("dev", "staging", "production"):
+        published.simulation(environment).preload(fail=(), seconds=6)
+    published.up(published.sailplan("compose", APP))
+    yield published
+    published.remove(APP)
+
+
+def test_the_workload_waits_for_its_weights(fleet: Desk) -> None:
+    client, namespace = fleet.cluster("dev")
+    fleet.until("four preload Jobs in dev", lambda: len(names(client, JOB, namespace)) == len(MODELS), app=APP)
+    assert names(client, DEPLOYMENT, namespace) == set()
+    assert names(client, ROUTE, namespace) == set()
+
+
+def test_the_route_waits_for_the_workload(fleet: Desk) -> None:
+    client, namespace = fleet.cluster("dev")
+    fleet.simulation("dev").ready_after(6)
+    fleet.until("four Deployments in dev", lambda: names(client, DEPLOYMENT, namespace) == MODELS, app=APP)
+    assert names(client, ROUTE, namespace) == set()
+    fleet.until("four routes in dev", lambda: names(client, ROUTE, namespace) == MODELS, app=APP)
+    for item in client.list(*DEPLOYMENT, namespace):
+        assert item["status"]["readyReplicas"] == 1
+
+
+def test_dev_is_live_and_staging_waits_for_an_approval(fleet: Desk) -> None:
+    fleet.until_phase(APP, "workflowSuspending")
+    assert fleet.steps(APP)["deploy-dev"] == "succeeded"
+    assert fleet.steps(APP)["approve-staging"] in ("running", "suspending")
+    client, namespace = fleet.cluster("staging")
+    assert names(client, DEPLOYMENT, namespace) == set()
+
+
+@pytest.mark.parametrize(("environment", "after"), [("staging", "workflowSuspending"), ("production", "running")])
+def test_an_approval_lets_the_next_environment_go_live(fleet: Desk, environment: str, after: str) -> None:
+    fleet.vela("workflow", "resume", APP)
+    client, namespace = fleet.cluster(environment)
+    fleet.until_step(APP, f"deploy-{environment}", "succeeded", 120)
+    fleet.until_phase(APP, after)
+    assert names(client, DEPLOYMENT, namespace) == MODELS
+    assert names(client, ROUTE, namespace) == MODELS
+
+
+@pytest.mark.parametrize("environment", ["dev", "staging", "production"])
+def test_each_step_came_after_the_one_before(fleet: Desk, environment: str) -> None:
+    client, namespace = fleet.cluster(environment)
+    jobs = {one["metadata"]["labels"]["app.kubernetes.io/name"]: one for one in client.list(*JOB, namespace)}
+    routes = {one["metadata"]["name"]: one for one in client.list(*ROUTE, namespace)}
+    for item in client.list(*DEPLOYMENT, namespace):
+        name = item["metadata"]["name"]
+        loaded = when(jobs[name]["status"]["completionTime"])
+        made = when(item["metadata"]["creationTimestamp"])
+        ready = when(next(c for c in item["status"]["conditions"] if c["type"] == "Available")["lastTransitionTime"])
+        routed = when(routes[name]["metadata"]["creationTimestamp"])
+        assert loaded <= made <= ready <= routed, name
+
+
+def test_objects_carry_the_values_of_their_environment(fleet: Desk) -> None:
+    claims = {}
+    for environment in ("dev", "staging", "production"):
+        client, namespace = fleet.cluster(environment)
+        pod = client.get(*DEPLOYMENT, "xplane-qwen-coder", namespace)["spec"]["template"]["spec"]
+        volume = next(one for one in pod["volumes"] if one["name"] == "models")
+        claims[environment] = volume["persistentVolumeClaim"]["claimName"]
+        host = client.get("gateway.envoyproxy.io/v1alpha1", "Backend", "xplane-qwen-coder-direct", namespace)
+        assert host["spec"]["endpoints"][0]["fqdn"]["hostname"] == f"xplane-qwen-coder.{namespace}.svc.cluster.local"
+    assert claims == {"dev": "xplane-qwen-coder-weights", "staging": "llm-models", "production": "llm-models"}
+
+
+def test_the_route_keeps_its_uid_through_an_update_and_an_outage(fleet: Desk) -> None:
+    client, namespace = fleet.cluster("production")
+
+    def uids() -> dict[str, str]:
+        return {one["metadata"]["name"]: one["metadata"]["uid"] for one in client.list(*ROUTE, namespace)}
+
+    before = uids()
+    assert before.keys() == MODELS
+    for pod in client.list("v1", "Pod", namespace, "app.kubernetes.io/component=inference"):
+        client.delete("v1", "Pod", pod["metadata"]["name"], namespace, grace=0)
+    fleet.until("pods are back", lambda: all_ready(client, namespace), app=APP)
+    changed = fleet.compose(APP)
+    changed["spec"]["components"][0]["properties"]["model"]["maxNumSeqs"] = 16
+    fleet.up(changed)
+    for environment in ("staging", "production"):
+        fleet.until_step(APP, f"approve-{environment}", "running", 120)
+        fleet.vela("workflow", "resume", APP)
+    fleet.until_step(APP, "deploy-production", "succeeded", 120)
+    fleet.until_phase(APP, "running")
+    pod = client.get(*DEPLOYMENT, "xplane-qwen-coder", namespace)["spec"]["template"]["spec"]
+    assert "16" in pod["containers"][0]["args"]
+    assert uids() == before
+
+
+def all_ready(client: Any, namespace: str) -> bool:
+    return all(one["status"].get("readyReplicas") == 1 for one in client.list(*DEPLOYMENT, namespace))
+
+
+def when(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def test_deleting_the_app_leaves_only_the_claims(fleet: Desk) -> None:
+    fleet.remove(APP)
+    for environment in ("dev", "staging", "production"):
+        client, namespace = fleet.cluster(environment)
+        left = {}
+        for kind in KINDS:
+            fleet.until(
+                f"{environment}: {kind[1]} gone",
+                lambda kind=kind, client=client, namespace=namespace: not ours(client, kind, namespace),
+                app="",
+            )
+        claims = names(client, ("v1", "PersistentVolumeClaim"), namespace)
+        left[environment] = claims
+        assert claims == ({f"{name}-weights" for name in MODELS} if environment == "dev" else {"llm-models"})
+
+
+KINDS = [
+    DEPLOYMENT,
+    JOB,
+    ROUTE,
+    ("v1", "Pod"),
+    ("v1", "Service"),
+    ("v1", "ServiceAccount"),
+    ("keda.sh/v1alpha1", "ScaledObject"),
+    ("aigateway.envoyproxy.io/v1beta1", "AIServiceBackend"),
+    ("gateway.envoyproxy.io/v1alpha1", "Backend"),
+    ("cilium.io/v2", "CiliumNetworkPolicy"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+    ("operator.victoriametrics.com/v1beta1", "VMServiceScrape"),
+    ("operator.victoriametrics.com/v1beta1", "VMRule"),
+]
+
+
+def ours(client: Any, kind: tuple[str, str], namespace: str) -> set[str]:
+    found = client.list(*kind, namespace, "app.kubernetes.io/part-of=ai")
+    return {one["metadata"]["name"] for one in found}
