@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sailplan.findings import shortened
@@ -48,6 +49,7 @@ class Plain:
     fix: str = ""
 
 
+@lru_cache(maxsize=4096)
 def plain(text: str) -> Plain:
     """Read an unquoted scalar: true, false, nothing, a decimal number, or text."""
     if text and text[0] not in _STARTS:

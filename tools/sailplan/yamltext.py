@@ -17,8 +17,23 @@ from sailplan.findings import dotted, shortened
 from sailplan.model import Finding, Path, Position
 from sailplan.scalars import Plain, plain
 
-Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The C parser where PyYAML has it; both give the same nodes."""
+
+class Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):  # type: ignore[misc]
+    """The C parser where PyYAML has it; both give the same nodes.
+
+    What an unquoted scalar means is decided in `scalars`, so the parser need not look: that is half of its time.
+    """
+
+    def resolve(self, kind: type, value: str, implicit: object) -> str:
+        """The tag of a node that has none of its own."""
+        return _TAG_OF[kind]
+
+    def ascend_resolver(self) -> None:
+        """Nothing to resolve, so nothing to keep track of."""
+
+    def descend_resolver(self, current_node: object, current_index: object) -> None:
+        """Nothing to resolve, so nothing to keep track of."""
+
 
 MAX_DEPTH = 64
 """Levels of nesting in one document; ours have ten. It also bounds recursion, here and in the C parser."""
@@ -30,11 +45,14 @@ _SUSPECT = 1000
 """From how many brackets, or how long a line, nesting is counted before the C parser sees the text: it recurses
 without a limit of its own, and 100,000 brackets end the process (measured)."""
 
-_MERGE = "tag:yaml.org,2002:merge"
-_TAGS = frozenset(
-    f"tag:yaml.org,2002:{name}"
-    for name in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "value", "merge")
-)
+_TAG_OF: dict[type, str] = {
+    yaml.ScalarNode: "tag:yaml.org,2002:str",
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+}
+
+_MERGE = "<<"
+_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +163,7 @@ class _Reader:
         data: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         for key, value in node.value:
-            if key.tag == _MERGE and not key.style:
+            if key.value == _MERGE and not key.style:
                 self._merge(merged, value, path)
                 continue
             name = self._key(key, path)
@@ -208,8 +226,8 @@ def _inner(node: Any, path: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
             yield from _places(item, (*path, index))
     elif isinstance(node, yaml.MappingNode):
         # Merged entries first: the map's own ones, which win, then take their places.
-        for key, value in sorted(node.value, key=lambda entry: entry[0].tag != _MERGE):
-            if key.tag == _MERGE:
+        for key, value in sorted(node.value, key=lambda entry: entry[0].value != _MERGE):
+            if key.value == _MERGE and not key.style:
                 for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
                     yield from _inner(source, path)
             else:

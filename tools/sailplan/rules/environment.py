@@ -9,7 +9,7 @@ from sailplan.findings import dotted
 from sailplan.model import Path
 from sailplan.rules.composition import SCALER
 from sailplan.rules.registry import Problem, Problems, component_rule
-from sailplan.rules.view import Placed, View
+from sailplan.rules.view import Demand, Placed, View
 
 NEEDS: Mapping[str, tuple[Path, str]] = {
     "ai-gateway-route": (("gateway",), "an AI gateway"),
@@ -67,7 +67,9 @@ def missing_parameter(view: View, placed: Placed) -> Problems:
         parts: list[tuple[str, Path, Mapping[str, Any]]] = [("vllm-model", ("properties",), properties)]
         parts += [(name, ("traits", name), values) for name, values in traits.items() if name != "lora-canary"]
         for definition, base, values in parts:
-            for path in _absent(view.parameters.get(definition, {}), values, base):
+            if definition not in view.demands:
+                continue
+            for path in _absent(view.demands[definition], values, base):
                 field = placed.field(*path)
                 if field not in said:
                     said.add(field)
@@ -114,17 +116,20 @@ def _needs(view: View, placed: Placed, environment: str) -> Iterator[tuple[str, 
             yield f"{trait} with {'.'.join(map(str, path))}: {_get(spec, path)}", need, ()
 
 
-def _absent(schema: Mapping[str, Any], values: Any, path: Path) -> Iterator[Path]:
+def _absent(wanted: Demand, values: Any, path: Path) -> Iterator[Path]:
     """Paths of required parameters that `values` lacks."""
-    if isinstance(values, Mapping):
-        inner = schema.get("properties", {})
-        for name in schema.get("required", ()):
-            if name not in values:
-                yield (*path, name)
-        free = schema.get("additionalProperties")
+    if not isinstance(values, dict):
+        return
+    for name in wanted.names:
+        if name not in values:
+            yield (*path, name)
+    for key, below in wanted.inner.items():
+        if key in values:
+            yield from _absent(below, values[key], (*path, key))
+    if wanted.free:
         for key, value in values.items():
-            below = inner.get(key, free if isinstance(free, Mapping) else {})
-            yield from _absent(below, value, (*path, key))
+            if key not in wanted.inner:
+                yield from _absent(wanted.free, value, (*path, key))
 
 
 def _get(value: Any, path: Path) -> Any:

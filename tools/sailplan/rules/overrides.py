@@ -34,6 +34,8 @@ def _of_environment(view: View, environment: str) -> Problems:
 
 def _of_intent(view: View, placed: Placed) -> Problems:
     catalog, component = view.catalog, placed.component
+    if not placed.app.spec.get("overrides"):
+        return
     turnable = knobs(catalog.models[component.model], [catalog.capabilities[name] for name in component.capabilities])
     for environment, parts in placed.app.spec.get("overrides", {}).items():
         for name, value in parts.get(component.name, {}).items():

@@ -63,10 +63,12 @@ def _wishes(catalog: Catalog, app: Document) -> Iterator[tuple[Path, Document, l
             continue
         names = component.get("capabilities", ())
         chosen = [catalog.capabilities[name] for name in names if name in catalog.capabilities]
-        yield ("spec", "components", index, "set"), model, chosen, component.get("set", {})
+        if component.get("set"):
+            yield ("spec", "components", index, "set"), model, chosen, component["set"]
         own_name = component_name(catalog, component)
         for environment, components in app.spec.get("overrides", {}).items():
-            yield ("spec", "overrides", environment, own_name), model, chosen, components.get(own_name, {})
+            if components.get(own_name):
+                yield ("spec", "overrides", environment, own_name), model, chosen, components[own_name]
 
 
 def _refused(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from pathlib import Path as File
 from typing import Any
 
@@ -93,12 +93,46 @@ class View:
         """JSON Schema of the parameters of every definition, by name."""
         return parameters(self.catalog)
 
+    @cached_property
+    def demands(self) -> Mapping[str, Demand]:
+        """What the parameters of each definition need to be given, for those that need anything."""
+        return {name: found for name, one in self.parameters.items() if (found := demand(one))}
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a parameter needs to be given: names without a default, and the same for the maps below.
+
+    Attributes:
+        names: fields of this map that must be there.
+        inner: by field, for those with needs of their own.
+        free: for every entry of a map with free names.
+    """
+
+    names: tuple[str, ...] = ()
+    inner: Mapping[str, Demand] = field(default_factory=dict)
+    free: Demand | None = None
+
+
+def demand(schema: Mapping[str, Any]) -> Demand | None:
+    """What a parameter with this JSON Schema needs; None when nothing."""
+    inner = {name: found for name, one in schema.get("properties", {}).items() if (found := demand(one))}
+    others = schema.get("additionalProperties")
+    free = demand(others) if isinstance(others, Mapping) else None
+    names = tuple(schema.get("required", ()))
+    return Demand(names, inner, free) if names or inner or free else None
+
 
 def parameters(catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
     """JSON Schema of the parameters of every definition, by name, as committed."""
-    folder = File(catalog.root) / PARAMETERS
+    return _read(catalog.root, tuple(catalog.definitions))
+
+
+@lru_cache(maxsize=4)
+def _read(root: str, names: tuple[str, ...]) -> Mapping[str, Mapping[str, Any]]:
+    folder = File(root) / PARAMETERS
     found: dict[str, Mapping[str, Any]] = {}
-    for name in catalog.definitions:
+    for name in names:
         try:
             found[name] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
