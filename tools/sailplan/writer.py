@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
 from sailplan.errors import SailplanError
@@ -107,8 +106,14 @@ def _float(value: float) -> str:
     text = repr(value)
     if not text.strip("-").isalpha():
         # Without an exponent: parsers disagree about `1e-05`.
-        return text if "e" not in text else _with_point(format(Decimal(text), "f"))
+        return text if "e" not in text else _with_point(_without_exponent(text))
     raise SailplanError(f"cannot write {text} as YAML")
+
+
+def _without_exponent(text: str) -> str:
+    from decimal import Decimal
+
+    return format(Decimal(text), "f")
 
 
 def _with_point(text: str) -> str:

@@ -1,0 +1,5 @@
+"""`python -m sailplan`: the command line."""
+
+from sailplan.cli import main
+
+main()
