@@ -1,24 +1,24 @@
 """The tables of tests/definitions/cases/NAME.yaml: what a definition makes of its parameters, and what it refuses.
 
-    cases:                          # rendered by vela; `minimal` and `full` (every parameter) must be there
-      NAME:
-        properties: {...}           # of the definition
-        component: {...}            # properties of the vllm-model under a trait
-        before: {TRAIT: {...}}      # traits in front of it
-        objects: [Kind/name, ...]   # exactly what it adds to the component's own Deployment, Service and ServiceAccount
-        expect: {Kind/name: ...}    # in the words of match.py; the name may be a pattern (Job/model-preload-*)
-    refused:                        # by vela; the definition's own rules (errs)
-      NAME:
-        properties: {...}, component: {...}, before: {...}, name: ..., workload: plain
-        says: [message, ...]
-    bounds:                         # by cue; values of one field, `/` between levels, `*` as in the `full` case
-      FIELD: {accepted: [...], refused: [...]}
-    status:
-      NAME:
-        of: CASE                    # rendered objects that are there; `minimal` without it
-        live: {OUTPUT: {...}}       # what the cluster adds to them; `output` is the workload
-        healthy: true
-        message: ...
+cases:                          # rendered by vela; `minimal` and `full` (every parameter) must be there
+  NAME:
+    properties: {...}           # of the definition
+    component: {...}            # properties of the vllm-model under a trait
+    before: {TRAIT: {...}}      # traits in front of it
+    objects: [Kind/name, ...]   # exactly what it adds to the component's own Deployment, Service and ServiceAccount
+    expect: {Kind/name: ...}    # in the words of match.py; the name may be a pattern (Job/model-preload-*)
+refused:                        # by vela; the definition's own rules (errs)
+  NAME:
+    properties: {...}, component: {...}, before: {...}, name: ..., workload: plain
+    says: [message, ...]
+bounds:                         # by cue; values of one field, `/` between levels, `*` as in the `full` case
+  FIELD: {accepted: [...], refused: [...]}
+status:
+  NAME:
+    of: CASE                    # rendered objects that are there; `minimal` without it
+    live: {OUTPUT: {...}}       # what the cluster adds to them; `output` is the workload
+    healthy: true
+    message: ...
 """
 
 from __future__ import annotations

@@ -54,7 +54,10 @@ def component(
 
 
 def application(
-    components: Iterable[Object], policies: Sequence[Object] = (), workflow: Object | None = None, namespace: str = "llm"
+    components: Iterable[Object],
+    policies: Sequence[Object] = (),
+    workflow: Object | None = None,
+    namespace: str = "llm",
 ) -> Object:
     """An Application around the components."""
     spec: Object = {"components": list(components), "policies": list(policies)}
@@ -72,9 +75,7 @@ def dry_run(app: Object, env: Mapping[str, str] | None = None, extra: Iterable[P
     Raises:
         Refused: vela complained, or left a component out.
     """
-    used = {part["type"] for part in app["spec"]["components"]}
-    used |= {trait["type"] for part in app["spec"]["components"] for trait in part.get("traits", [])}
-    used |= {t["type"] for p in app["spec"]["policies"] for c in p["properties"].get("components", []) for t in c["traits"]}
+    used = _types(app)
     done = _run(app, [*(FILES[name] for name in sorted(used & FILES.keys())), *extra], env or {})
     said = "\n".join(line for line in done.stderr.splitlines() if line.strip() and _NOISE not in line)
     # Vela prints the Application and policies too when it meets a workflow; none of them is an object of ours.
@@ -85,20 +86,30 @@ def dry_run(app: Object, env: Mapping[str, str] | None = None, extra: Iterable[P
     return documents
 
 
+def _types(app: Object) -> set[str]:
+    """Every definition that an Application names, in its components and in its override policies."""
+    overridden = [part for policy in app["spec"]["policies"] for part in policy["properties"].get("components", [])]
+    parts = [*app["spec"]["components"], *overridden]
+    return {part.get("type", "") for part in parts} | {
+        trait["type"] for part in parts for trait in part.get("traits", [])
+    }
+
+
 def _run(app: Object, definitions: Iterable[Path], env: Mapping[str, str]) -> proc.Completed:
     with tempfile.TemporaryDirectory(prefix="definitions-") as folder:
         home = Path(folder)
         (home / "definitions").mkdir()
         for file in definitions:
             (home / "definitions" / file.name).symlink_to(file)
-        (home / "kubeconfig").write_text(json.dumps(_KUBECONFIG))
         (home / "app.yaml").write_text(json.dumps(app))
-        return proc.run(
-            [proc.tool("vela"), "dry-run", "--offline", "-d", "definitions", "-f", "app.yaml"],
-            timeout=300,
-            env={"HOME": folder, "KUBECONFIG": str(home / "kubeconfig"), **env},
-            cwd=home,
-        )
+        return vela(["dry-run", "--offline", "-d", "definitions", "-f", "app.yaml"], home, env)
+
+
+def vela(args: Sequence[str], home: Path, env: Mapping[str, str] | None = None) -> proc.Completed:
+    """Run vela in a home of its own, with the kubeconfig it insists on pointing nowhere."""
+    (home / "kubeconfig").write_text(json.dumps(_KUBECONFIG))
+    places = {"HOME": str(home), "KUBECONFIG": str(home / "kubeconfig")}
+    return proc.run([proc.tool("vela"), *args], timeout=300, env={**places, **(env or {})}, cwd=home)
 
 
 def part_of(found: Object) -> str:

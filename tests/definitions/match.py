@@ -27,19 +27,20 @@ def _differences(wanted: Any, found: Any, path: str) -> Iterator[str]:
     if wanted is None:
         if found is not ABSENT:
             yield f"{path}: should not be there, is {found!r}"
-    elif found is ABSENT:
-        yield f"{path}: missing, wanted {wanted!r}"
     elif isinstance(wanted, dict) and isinstance(found, dict | list):
         for key, value in wanted.items():
             yield from _differences(value, _entry(found, key), f"{path}/{key}")
     elif isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
         for position, value in enumerate(wanted):
             yield from _differences(value, found[position], f"{path}/{position}")
-    elif isinstance(wanted, str) and isinstance(found, list):
-        if f" {wanted} " not in f" {' '.join(map(str, found))} ":
-            yield f"{path}: {wanted!r} is not in {found!r}"
-    elif wanted != found or type(wanted) is not type(found):
-        yield f"{path}: wanted {wanted!r}, is {found!r}"
+    elif not _same(wanted, found):
+        yield f"{path}: wanted {wanted!r}, is {'missing' if found is ABSENT else repr(found)}"
+
+
+def _same(wanted: Any, found: Any) -> bool:
+    if isinstance(wanted, str) and isinstance(found, list):
+        return f" {wanted} " in f" {' '.join(map(str, found))} "
+    return bool(wanted == found) and type(wanted) is type(found)
 
 
 def _entry(found: Any, key: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Health and message of a definition, evaluated as KubeVela's controller does it (pkg/cue/definition/health in 1.11.0).
+"""Health and message of a definition, evaluated as KubeVela's controller does it (pkg/cue/definition/health, 1.11.0).
 
-The policy's text comes first, then `context: {...}` and `parameter: {...}` as JSON. Three things surprise there, and are
-kept: the parameters are those that the Application gives, without any default; a trait's context has its own `outputs` and
-no `output`; and the message is evaluated after the health, which it finds in `context.status.healthy`.
+The policy's text comes first, then `context: {...}` and `parameter: {...}` as JSON. Three things surprise there, and
+are kept: the parameters are those that the Application gives, without any default; a trait's context has its own
+`outputs` and no `output`; and the message is evaluated after the health, which it finds in `context.status.healthy`.
 """
 
 from __future__ import annotations
