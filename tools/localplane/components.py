@@ -138,19 +138,20 @@ class Place:
         )
         return self._watched("cluster-gateway", args, "readyz")
 
-    def vela_core(self, webhook_keys: Path) -> Component:
-        """KubeVela's controller with the switches that its chart sets, only that it looks again sooner.
+    @property
+    def webhook_keys(self) -> Path:
+        """Folder in which vela-core looks for tls.crt and tls.key."""
+        return self.folder / "webhook"
 
-        Args:
-            webhook_keys: folder with tls.crt and tls.key.
-        """
+    def vela_core(self) -> Component:
+        """KubeVela's controller with the switches that its chart sets, only that it looks again sooner."""
         health = self.ports["vela-core"]
         args = (
             f"--health-addr=127.0.0.1:{health}",
             f"--metrics-addr=127.0.0.1:{self.ports['vela-core-metrics']}",
             "--use-webhook=true",
             f"--webhook-port={self.ports['vela-core-webhook']}",
-            f"--webhook-cert-dir={webhook_keys}",
+            f"--webhook-cert-dir={self.webhook_keys}",
             "--enable-leader-election=false",
             "--enable-cluster-gateway",
             "--system-definition-namespace=vela-system",

@@ -6,7 +6,6 @@ import base64
 import re
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,6 +14,7 @@ from toolchain import find, sources
 
 from . import pki
 from .cluster import Cluster
+from .components import Component
 from .errors import PlaneError
 from .kube import Object, wait
 from .runner import Runner
@@ -47,23 +47,24 @@ class Hub:
         Raises:
             PlaneError: something is refused, or a process does not come up.
         """
+        self._write_webhook_keys()
         self.cluster.install_crds(crds)
         self.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
         # Before the webhooks: the built-in definitions are KubeVela's own, and their judge does not run yet.
         for item in [*_chart_objects(), *self._aggregation()]:
             self.cluster.apply(item)
-        self._runner.start(self._place.cluster_gateway(), wait=False)
-        self._runner.start(self._core(), wait=False)
-        self._runner.wait(self._place.cluster_gateway())
-        self._runner.wait(self._core())
+        for component in self.components:
+            self._runner.start(component, wait=False)
+        for component in self.components:
+            self._runner.wait(component)
         for item in self._webhooks():
             self.cluster.apply(item)
         wait("the aggregated API of cluster-gateway is available", self._gateway_available, 60)
 
     @property
-    def components(self) -> list[Any]:
+    def components(self) -> list[Component]:
         """Its processes, in the order in which they start."""
-        return [self._place.cluster_gateway(), self._core()]
+        return [self._place.cluster_gateway(), self._place.vela_core()]
 
     def join(self, other: Cluster) -> None:
         """Join a cluster as a person would: `vela cluster join KUBECONFIG --name NAME`.
@@ -99,18 +100,14 @@ class Hub:
             raise PlaneError(f"vela {' '.join(args)}: code {done.returncode}\n{(done.stdout + done.stderr)[-2000:]}")
         return done.stdout
 
-    def _core(self) -> Any:
-        return self._place.vela_core(self._webhook_keys())
-
-    def _webhook_keys(self) -> Path:
-        """Return a folder with the server's certificate under the names that vela-core looks for."""
-        folder = self._place.folder / "webhook"
+    def _write_webhook_keys(self) -> None:
+        """Put the server's certificate under the names that vela-core looks for."""
+        folder = self._place.webhook_keys
         folder.mkdir(exist_ok=True, mode=0o700)
         for name in ("crt", "key"):
             link = folder / f"tls.{name}"
             if not link.is_symlink():
                 link.symlink_to(self._place.keys / f"{pki.SERVER}.{name}")
-        return folder
 
     def _aggregation(self) -> Iterator[Object]:
         """Make the Service and the registration of cluster-gateway's API.

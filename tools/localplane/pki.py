@@ -93,8 +93,9 @@ def _certificate(
 
 
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    # Not PKCS #8: an API server does not find a public key in that.
     return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
 
 
