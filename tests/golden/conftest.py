@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from unit.catalogs import repository
 
 from sailplan.compose import compose
 from sailplan.model import Catalog, Composition
 from sailplan.render import render, render_all
+from unit.catalogs import repository
 
 Object = Mapping[str, Any]
 FLEET = "inference-fleet"

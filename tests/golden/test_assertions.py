@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from conformance.pod_security import pod_security_violations
 
+from conformance.pod_security import pod_security_violations
 from sailplan.model import Catalog, Composition
 
 Object = Mapping[str, Any]
@@ -52,7 +52,13 @@ def test_assertion_02_no_quantization_for_16_bit(production: Find) -> None:
 def test_assertion_03_argument_groups_in_order(production: Find) -> None:
     """kv-offload renders the flag that moves KV cache; the reference's moved weights."""
     args = engine(production, CODER)["args"]
-    groups = ["--quantization", "--enable-prefix-caching", "--kv-offloading-size", "--enable-auto-tool-choice", "--enable-lora"]
+    groups = [
+        "--quantization",
+        "--enable-prefix-caching",
+        "--kv-offloading-size",
+        "--enable-auto-tool-choice",
+        "--enable-lora",
+    ]
     assert [flag for flag in args if flag in groups] == groups
     assert "--cpu-offload-gb" not in args
     assert following(args, "--kv-offloading-size") == "16"
@@ -163,7 +169,9 @@ def test_assertion_16_and_17_signals(production: Find, model: str) -> None:
 
 def test_assertion_20_the_way_down_is_the_hpas(production: Find) -> None:
     spec = production("ScaledObject", CODER)["spec"]
-    assert spec["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]["scaleDown"]["stabilizationWindowSeconds"] == 300
+    assert (
+        spec["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]["scaleDown"]["stabilizationWindowSeconds"] == 300
+    )
     assert "cooldownPeriod" not in spec
 
 
@@ -255,7 +263,8 @@ def test_assertion_37_the_hub_token_reaches_the_job_only(production: Find, model
 
 def test_assertion_39_always_warm(production: Find) -> None:
     annotations = {
-        model: production("Deployment", model)["spec"]["template"]["metadata"].get("annotations", {}) for model in MODELS
+        model: production("Deployment", model)["spec"]["template"]["metadata"].get("annotations", {})
+        for model in MODELS
     }
     assert annotations[FIM] == {"karpenter.sh/do-not-disrupt": "true"}
     assert not any(annotations[model] for model in (CODER, CHAT, GUARD))
