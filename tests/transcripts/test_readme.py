@@ -36,7 +36,7 @@ OURS = sorted({step.command for block in CLUSTER for step in block if step.comma
 @pytest.mark.parametrize("command", OURS)
 def test_commands_for_a_cluster_exist(command: str) -> None:
     """What needs a hub is not run here, but its sailplan commands and options must exist."""
-    words = command.split("|")[0].split()[1:]
+    words = command.split("|", maxsplit=1)[0].split()[1:]
     program = Path(sys.executable).with_name("sailplan")
     done = subprocess.run([program, words[0], "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -43,7 +43,7 @@ def steps(body: str) -> list[Step]:
                 if command:
                     made.append(Step(command, tuple(shown)))
                 command, shown = "", []
-            command += (line[2:] if line.startswith("$ ") and not command else "\n" + line)
+            command += line[2:] if line.startswith("$ ") and not command else "\n" + line
             open_line = line.endswith("\\")
         else:
             shown.append(line)
@@ -55,7 +55,11 @@ def steps(body: str) -> list[Step]:
 def checkout(place: Path) -> dict[str, str]:
     """A copy of the repository's files in `place`, and an environment in which `sailplan` is the one under test."""
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     for name in listed.stdout.splitlines():
         if (ROOT / name).is_file():
@@ -69,8 +73,14 @@ def checkout(place: Path) -> dict[str, str]:
 def run(command: str, place: Path, environment: dict[str, str]) -> str:
     """What a command prints on both streams, in order, and its exit code when it is not 0."""
     done = subprocess.run(
-        ["/bin/sh", "-c", command], cwd=place, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
+        ["/bin/sh", "-c", command],
+        cwd=place,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
     )
     code = f"\n[exit code {done.returncode}]" if done.returncode else ""
     return (done.stdout.rstrip("\n") + code).lstrip("\n")
@@ -94,7 +104,11 @@ def refreshed(text: str, place: Path) -> str:
         lines = []
         for step in steps(found["body"]):
             printed = run(step.command, place, environment)
-            keep = step.shown if ANY in (line.strip() for line in step.shown) and matches(step.shown, printed) else printed.splitlines()
+            keep = (
+                step.shown
+                if ANY in (line.strip() for line in step.shown) and matches(step.shown, printed)
+                else printed.splitlines()
+            )
             lines += ["$ " + step.command, *(line.rstrip() for line in keep)]
         return "```console\n" + "\n".join(lines) + "\n```"
 
