@@ -1,7 +1,7 @@
-"""Any valid intent composes, passes every rule, renders through the real vela, and its objects pass their published schemas.
+"""Any valid intent composes, passes every rule, and renders through the real vela into objects that fit their schemas.
 
-The generator only knows what a product team can know: the presets, their knobs and ranges, and what goes together. What it makes
-is valid by construction, so one refusal is a defect of a preset, a rule, the composer or a definition.
+The generator only knows what a product team can know: the presets, their knobs and ranges, and what goes together.
+What it makes is valid by construction, so one refusal is a defect of a preset, a rule, the composer or a definition.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from unit.catalogs import edited, repository
 
 
 def roomy() -> Catalog:
-    """The repository's catalog with no other application in it and GPUs enough for any: budgets are not what is tested."""
+    """The repository's catalog without applications, and GPUs enough for any: budgets are not what is tested."""
     catalog = replace(repository(), apps={})
     return edited({f"environments/{name}: spec gpu budget": 999 for name in catalog.environments}, catalog)
 
 
 CATALOG = roomy()
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,18}[a-z0-9]", fullmatch=True).filter(lambda name: name != "vllm")
-# Made once a component: a second ExternalSecret of one name, or a second model that serves the same adapters, is refused.
+# Once an application: a second ExternalSecret of one name, or a second server of the same adapters, is refused.
 ONCE = {"hub-token", "sql-canary"}
 
 

@@ -1,7 +1,7 @@
 """Assertions about the fleet's four models, on the objects that the real engine renders for production.
 
-The numbers are those of the list in tests/README.md. Where an assertion of the reference platform gave way to a decision of ours,
-the test says so.
+The numbers are those of the list in tests/README.md. Where an assertion of the reference platform gave way to a
+decision of ours, the test says so.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """README's console blocks, run for real: `$ command` lines, and below each what it printed.
 
-A block is fenced as ```console. One fenced as ```console cluster needs a hub; it is not run here, and the plane's tests do.
-A line `...` in the expected output stands for any number of lines. `python tests/transcripts/transcript.py` writes what the commands
-print now into README.md (`make docs`), keeping each `...` with the lines around it.
+A block is fenced as ```console. One fenced as ```console cluster needs a hub; it is not run here, the plane's tests do.
+A line `...` in the expected output stands for any number of lines. `python tests/transcripts/transcript.py` writes what
+the commands print now into README.md (`make docs`), keeping each `...` with the lines around it.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ def run(command: str, place: Path, environment: dict[str, str]) -> str:
     """What a command prints on both streams, in order, and its exit code when it is not 0."""
     done = subprocess.run(
         ["/bin/sh", "-c", command],
+        check=False,
         cwd=place,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -95,7 +96,7 @@ def matches(shown: tuple[str, ...], printed: str) -> bool:
 
 
 def refreshed(text: str, place: Path) -> str:
-    """README with the present output below every command; where it shows `...`, the lines kept are those still printed."""
+    """README with the present output below every command; lines around a `...` stay while they still match."""
     environment = checkout(place)
 
     def block(found: re.Match[str]) -> str:
