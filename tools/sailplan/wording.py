@@ -276,8 +276,8 @@ def _allowed(schema: Schema) -> str:
     if "enum" in schema:
         return ", ".join(map(str, schema["enum"]))
     if schema.get("type") in ("integer", "number"):
-        bounds = _bounds(schema)
-        return f"{TYPES[schema['type']]}{f', {bounds}' if bounds else ''}"
+        bounds, meaning = _bounds(schema), _meaning(schema)
+        return f"{TYPES[schema['type']]}{f', {bounds}' if bounds else ''}{f' ({meaning})' if meaning else ''}"
     return _meaning(schema) or _form(schema) or TYPES.get(str(schema.get("type")), "")
 
 

@@ -1,0 +1,387 @@
+"""The schema's findings: all of them at once, in a person's words, at the right place; and what is made from it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from sailplan import generated, remembered, schema
+from sailplan.errors import SailplanError, ToolError, UsageError
+from sailplan.files import KINDS, document
+from sailplan.findings import worst_first
+from sailplan.model import Document, Finding
+from sailplan.toolbox import cue
+from sailplan.yamltext import Positions, parse
+from unit.catalogs import GONE, ROOT, edited, repository
+
+SEQUENCES = "Sequences decoded at once; also the denominator of the running-requests scaling signal"
+FORM = "ower-case letters, digits and dashes, starting with a letter, at most"
+COMPONENT_NAME = f"L{FORM} 52 characters (objects add to a component's name)"
+PRESET_NAME = f"Name of a preset: l{FORM.replace(' and dashes', ', dashes and dots')} 63 characters"
+
+
+def read(text: str, kind: str) -> Document:
+    """A document from text, as the reader makes it."""
+    parsed, wrong = parse(text, "f.yaml")
+    assert wrong == []
+    made, wrong = document(parsed[0].data, "f.yaml", Positions(text, 0), kind)
+    assert made and wrong == []
+    return made
+
+
+def said(text: str, kind: str) -> dict[str, Finding]:
+    """What the schema says about a text, by field."""
+    return {found.field: found for found in schema.validate_documents(ROOT, [read(text, kind)])}
+
+
+def changed(name: str, *pairs: tuple[str, str]) -> str:
+    """A file of the catalog with some text replaced."""
+    text = (ROOT / "catalog" / name).read_text(encoding="utf-8")
+    for old, new in pairs:
+        assert text.count(old) >= 1, old
+        text = text.replace(old, new, 1)
+    return text
+
+
+def coder(*pairs: tuple[str, str]) -> dict[str, Finding]:
+    return said(changed("models/qwen-coder.yaml", *pairs), "Model")
+
+
+def test_the_repository_is_valid() -> None:
+    assert schema.validate(repository()) == []
+
+
+def test_all_mistakes_of_all_sorts_are_found_at_once() -> None:
+    found = coder(
+        ("status: stable", "status: stabel"),
+        ("servedName:", "servdName:"),
+        ('revision: "c03e6d358207e414f1eca0bb1891e29f1db0e242"', "revision: main"),
+        ("gated: false", 'gated: "no"'),
+        ("  routing: {tier: medium, specialty: code}\n", ""),
+        ("layers: 28", "layers: 2.5"),
+        ("downloadGB: 15.2", "downloadGB: -1"),
+        ("tensorParallel: [1, 2, 4]", "tensorParallel: [1, 1]"),
+        ("quantization: fp8", "quantization: fp7"),
+        ("contextWindow: 32768\n      maxNumSeqs: 32", 'contextWindow: 12\n      maxNumSeqs: "32"'),
+        ("gpu: {}", "gpuu: {}"),
+        ("enabled: true", "enabled: 1"),
+        ("sizeGB: 16", "sizeGB: 0"),
+        ("min: 4096", "min: [1]"),
+        ("l4: {gpus: 1, minVRAM: 16Gi}", "l4: {gpus: 9, minVRAM: 16G, properties: {env: {HF_HOME: x, A: 1}}}"),
+    )
+    rules = {field: one.id for field, one in found.items()}
+    assert rules == {
+        "spec.status": "SP003",
+        "spec.servdName": "SP001",
+        "spec.source.revision": "SP003",
+        "spec.source.gated": "SP002",
+        "spec.routing": "SP004",
+        "spec.architecture.layers": "SP002",
+        "spec.architecture.tensorParallel": "SP003",
+        "spec.weights.downloadGB": "SP003",
+        "spec.properties.model.quantization": "SP003",
+        "spec.properties.model.contextWindow": "SP003",
+        "spec.properties.model.maxNumSeqs": "SP002",
+        "spec.traits.gpuu": "SP001",
+        "spec.traits.prefix-cache.enabled": "SP002",
+        "spec.settings.kv-offload.sizeGB": "SP003",
+        "spec.knobs.model.contextWindow.min": "SP002",
+        "spec.profiles.l4.gpus": "SP003",
+        "spec.profiles.l4.minVRAM": "SP003",
+        "spec.profiles.l4.properties.env.A": "SP002",
+        "spec.profiles.l4.properties.env.HF_HOME": "SP001",
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field", "message", "allowed", "nearest", "fix"),
+    [
+        (
+            "status: stable",
+            "status: stabel",
+            "spec.status",
+            "status stabel is not one of the choices",
+            "experimental, stable, deprecated",
+            "stable",
+            "did you mean stable?",
+        ),
+        (
+            "maxNumSeqs: 32",
+            "maxNumSeqs: 0",
+            "spec.properties.model.maxNumSeqs",
+            "maxNumSeqs 0 is out of range",
+            f"a whole number, at least 1 ({SEQUENCES})",
+            "",
+            "",
+        ),
+        (
+            "maxNumSeqs: 32",
+            'maxNumSeqs: "32"',
+            "spec.properties.model.maxNumSeqs",
+            "maxNumSeqs is text, not a whole number",
+            f"a whole number, at least 1 ({SEQUENCES})",
+            "",
+            "write it without quotes",
+        ),
+        (
+            "licence: ",
+            "licence: 2.0 #",
+            "spec.source.licence",
+            "licence is a number, not text",
+            "Licence of the weights, by its usual name",
+            "",
+            'write it in quotes: "2.0"',
+        ),
+        (
+            "prefix-cache: {enabled: true}",
+            'prefix-cache: {enabled: "true"}',
+            "spec.traits.prefix-cache.enabled",
+            "enabled is text, not true or false",
+            "true or false",
+            "",
+            "write it without quotes",
+        ),
+        (
+            "tensorParallel: [1, 2, 4]",
+            "tensorParallel: 1",
+            "spec.architecture.tensorParallel",
+            "tensorParallel is a whole number, not a list",
+            "a list",
+            "",
+            "write [1]",
+        ),
+        (
+            "preload: {}",
+            "preload: []",
+            "spec.traits.preload",
+            "preload is a list, not a map",
+            "a map",
+            "",
+            "write a map: lines NAME: VALUE, or {}",
+        ),
+        (
+            "apiVersion: catalog.oam.ai/v1",
+            "apiVersion: catalog.oam.ai/v2",
+            "apiVersion",
+            "apiVersion must be catalog.oam.ai/v1",
+            "catalog.oam.ai/v1",
+            "catalog.oam.ai/v1",
+            "write catalog.oam.ai/v1",
+        ),
+        (
+            "apiVersion: catalog.oam.ai/v1\n",
+            "",
+            "apiVersion",
+            "apiVersion is missing",
+            "catalog.oam.ai/v1",
+            "",
+            "write apiVersion: catalog.oam.ai/v1",
+        ),
+        (
+            "  name: qwen-coder",
+            "  name: Qwen_Coder",
+            "metadata.name",
+            "name Qwen_Coder is not of the form that is wanted",
+            PRESET_NAME,
+            "",
+            "",
+        ),
+        (
+            "  servedName: xplane-qwen-coder",
+            f"  servedName: {'a' * 53}",
+            "spec.servedName",
+            f"servedName {'a' * 53} has 53 characters; at most 52",
+            COMPONENT_NAME,
+            "",
+            "",
+        ),
+    ],
+)
+def test_words(old: str, new: str, field: str, message: str, allowed: str, nearest: str, fix: str) -> None:
+    found = coder((old, new))
+    assert list(found) == [field]
+    one = found[field]
+    assert (one.message, one.allowed, one.nearest, one.fix) == (message, allowed, nearest, fix)
+    assert one.position.file == "f.yaml"
+    assert one.position.line > 0
+
+
+def test_a_missing_key_is_not_said_when_it_is_only_misspelt() -> None:
+    assert [one.id for one in coder(("servedName:", "servdName:")).values()] == ["SP001"]
+
+
+def test_r07_a_misspelt_parameter_is_refused_at_any_level() -> None:
+    found = coder(("maxNumSeqs: 32", "maxNumSeq: 32"))["spec.properties.model.maxNumSeq"]
+    assert (found.id, found.nearest) == ("SP001", "maxNumSeqs")
+    found = coder(("sizeGB: 16", "sizeGb: 16"))["spec.settings.kv-offload.sizeGb"]
+    assert (found.id, found.nearest) == ("SP001", "sizeGB")
+
+
+@pytest.mark.parametrize("revision", ["123", "1234567890", "true", "1.5"])
+def test_r28_a_commit_that_looks_like_something_else(revision: str) -> None:
+    found = coder(('revision: "c03e6d358207e414f1eca0bb1891e29f1db0e242"', f"revision: {revision}"))
+    assert found["spec.source.revision"].fix == f'write it in quotes: "{revision}"'
+
+
+@pytest.mark.parametrize("repository", ["x/y; touch z", "../x", "x", "x/y/z", "x /y", "$(x)/y"])
+def test_32_repositories_that_are_none(repository: str) -> None:
+    found = coder(('"Qwen/Qwen2.5-Coder-7B-Instruct"', json.dumps(repository)))
+    assert found["spec.source.repository"].id == "SP003"
+
+
+@pytest.mark.parametrize("revision", ["main", "a/b", "c03e6d358207e414f1eca0bb1891e29f1db0e24", "C" * 40, ""])
+def test_32_commits_that_are_none(revision: str) -> None:
+    found = coder(("c03e6d358207e414f1eca0bb1891e29f1db0e242", revision))
+    assert found["spec.source.revision"].id == "SP003"
+
+
+def test_intents() -> None:
+    text = (ROOT / "applications/inference-fleet/app.yaml").read_text(encoding="utf-8")
+    found = said(text.replace("dev, staging", "dev, dev"), "App")
+    assert found["spec.environments"].message == "dev is listed twice in environments"
+    found = said(text.replace("- model: qwen3-8b", "- 3\n    - model: qwen3-8b"), "App")
+    assert found["spec.components[1]"].message == "components[1] is a whole number, not a map"
+    found = said(text + "  overrides: {dev: {x: {y.z: [1]}}}\n", "App")
+    assert found["spec.overrides.dev.x.y.z"].allowed == "text or a number or true or false"
+
+
+def test_mistakes_in_one_document_do_not_hide_those_in_another() -> None:
+    """CUE looks for missing keys only where nothing else is wrong: the documents are told apart."""
+    wrong = read(changed("models/qwen3-8b.yaml", ("layers: 36", "layers: no layers")), "Model")
+    lacking = read(changed("models/llamaguard3-1b.yaml", ("  servedName: xplane-llamaguard3-1b\n", "")), "Model")
+    misspelt = read(changed("environments/dev.yaml", ("budget:", "bugdet:")), "Environment")
+    found = schema.validate_documents(ROOT, [wrong, lacking, misspelt])
+    assert {one.field for one in found} == {"spec.architecture.layers", "spec.servedName", "spec.gpu.bugdet"}
+    assert found == worst_first(found)
+
+
+def test_nothing_is_remembered_about_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAILPLAN_CACHE", str(tmp_path))
+    broken = edited({"models/qwen-coder: spec status": "old"})
+    assert [one.field for one in schema.validate(broken)] == ["spec.status"]
+    assert [one.field for one in schema.validate(broken)] == ["spec.status"]
+    assert schema.validate(edited({"models/qwen-coder: spec source": GONE})) != []
+    assert schema.validate(repository()) == []
+
+
+def test_what_was_valid_costs_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAILPLAN_CACHE", str(tmp_path))
+    assert schema.validate(repository()) == []
+
+    def fail(*_: Any) -> Any:
+        raise AssertionError("cue was started")
+
+    monkeypatch.setattr(cue, "vet", fail)
+    assert schema.validate(repository()) == []
+    with pytest.raises(AssertionError):
+        schema.validate(edited({"models/qwen-coder: spec status": "deprecated"}))
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", b"\0" * 64], ids=["empty", "nonsense", "zeros"])
+def test_a_broken_memory_is_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
+    monkeypatch.setenv("SAILPLAN_CACHE", str(tmp_path))
+    schema.validate(repository())
+    generated.generate(ROOT)
+    files = [path for path in (tmp_path / "known").iterdir() if path.is_file()]
+    assert files
+    for path in files:
+        path.write_bytes(damage)
+    broken = edited({"models/qwen-coder: spec status": "old"})
+    assert [one.field for one in schema.validate(broken)] == ["spec.status"]
+    assert generated.stale(ROOT) == []
+
+
+def test_a_memory_that_cannot_be_written_is_no_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("SAILPLAN_CACHE", str(tmp_path / "file"))
+    remembered.Remembered("x", ["key"]).add(["text"])
+    assert remembered.recall("x", ["key"], lambda: {"a": "b"}) == {"a": "b"}
+
+
+def test_old_memories_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAILPLAN_CACHE", str(tmp_path))
+    for number in range(40):
+        remembered.recall("x", [str(number)], lambda: {"a": "b"})
+    assert len(list((tmp_path / "known").iterdir())) == 20
+
+
+def test_generated_files_are_up_to_date() -> None:
+    assert generated.stale(ROOT) == []
+
+
+def test_drift_is_noticed_and_mended(tmp_path: Path) -> None:
+    for name in ("catalog", "definitions"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    gpu = tmp_path / "definitions/trait/gpu.cue"
+    gpu.write_text(gpu.read_text(encoding="utf-8").replace("& <=8", "& <=16", 1), encoding="utf-8")
+    extra = tmp_path / "catalog/schema/json/definitions/gone.json"
+    extra.write_text("{}", encoding="utf-8")
+    (tmp_path / "catalog/schema/json/App.json").unlink()
+    stale = generated.stale(tmp_path)
+    assert "catalog/schema/parameters.cue" in stale
+    assert "catalog/schema/json/definitions/gpu.json" in stale
+    assert "catalog/schema/json/definitions/gone.json" in stale
+    assert "catalog/schema/json/App.json" in stale
+    assert generated.write(tmp_path) == stale
+    assert generated.stale(tmp_path) == []
+    assert not extra.exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_json_schema_takes_what_the_schema_takes(kind: str) -> None:
+    one = schema.json_schema(kind, ROOT)
+    jsonschema.Draft7Validator.check_schema(one)
+    for found in schema.documents(repository()):
+        if found.kind == kind:
+            jsonschema.validate(found.data, one)
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate({**found.data, "knid": kind}, one)
+
+
+def test_json_schema_of_definitions_say_what_is_needed() -> None:
+    for name in repository().definitions:
+        one = schema.json_schema(name, ROOT)
+        jsonschema.Draft7Validator.check_schema(one)
+        assert one["description"]
+        assert one["title"] == name
+    assert schema.json_schema("vllm-model", ROOT)["required"] == ["model"]
+    assert schema.json_schema("vllm-model", ROOT)["properties"]["model"]["required"] == ["repository", "revision"]
+    assert "required" not in schema.json_schema("gpu", ROOT)
+    assert schema.json_schema("gpu", ROOT)["properties"]["count"]["default"] == 1
+
+
+def test_kinds_are_found_in_any_case_and_number() -> None:
+    assert schema.json_schema("models", ROOT)["title"] == "Model"
+    assert schema.json_schema("capabilities", ROOT)["title"] == "Capability"
+    assert schema.json_schema("APP", ROOT)["title"] == "App"
+    with pytest.raises(UsageError) as raised:
+        schema.json_schema("modle", ROOT)
+    assert raised.value.hint == "did you mean Model?"
+
+
+def test_every_file_names_its_schema_for_editors() -> None:
+    for one in schema.documents(repository()):
+        path = ROOT / one.file
+        first = path.read_text(encoding="utf-8").splitlines()[0]
+        assert first.startswith("# yaml-language-server: $schema="), one.file
+        named = (path.parent / first.partition("$schema=")[2]).resolve()
+        assert named == ROOT / f"catalog/schema/json/{one.kind}.json"
+        assert named.is_file()
+
+
+def test_a_broken_schema_is_a_tools_failure(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "catalog", tmp_path / "catalog")
+    (tmp_path / "catalog/schema/app.cue").write_text("package catalog\n#App: {\n", encoding="utf-8")
+    with pytest.raises(ToolError, match="cue could not check"):
+        schema.validate_documents(tmp_path, list(repository().apps.values()))
+
+
+def test_cue_is_asked_at_its_pinned_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAILPLAN_CUE", "/nowhere/cue")
+    with pytest.raises(SailplanError):
+        schema.validate(repository())
