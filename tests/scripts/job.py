@@ -31,7 +31,7 @@ class Running:
     process: subprocess.Popen[bytes]
     output: Path
 
-    def wait(self, timeout: float = 30.0) -> int:
+    def wait(self, timeout: float = 60.0) -> int:
         """Its exit code; negative for a signal."""
         return self.process.wait(timeout)
 
@@ -120,7 +120,7 @@ class Preload:
         self.running.append(Running(process, output))
         return self.running[-1]
 
-    def run(self, timeout: float = 30.0) -> tuple[int, str]:
+    def run(self, timeout: float = 60.0) -> tuple[int, str]:
         """Exit code and all that it said."""
         started = self.start()
         return started.wait(timeout), started.said()
@@ -133,7 +133,7 @@ class Preload:
         return self.marker.exists() and self.marker.read_text() == f"{REPOSITORY}@{REVISION}"
 
 
-def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     """Wait until something is so; fail when it does not become so in time."""
     end = time.monotonic() + seconds
     while not condition():

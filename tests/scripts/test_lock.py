@@ -18,12 +18,13 @@ LONG_AGO = 130.0
 
 
 def test_the_second_job_waits_and_then_finds_it_complete(flow: Preload, stubbed: Stubs) -> None:
-    stubbed.set(seconds=0.5)
+    stubbed.shut()
     first = flow.start()
     until(lambda: bool(stubbed.calls("hf")))
     second = flow.start()
+    until(lambda: "waiting for another writer" in second.said())
+    stubbed.open()
     assert (first.wait(), second.wait()) == (0, 0)
-    assert "waiting for another writer" in second.said()
     assert len(stubbed.calls("hf")) == 1
     assert flow.complete()
     assert _left(flow) == set()
@@ -61,7 +62,7 @@ def test_an_empty_lock_is_nobodys(flow: Preload) -> None:
 
 
 def test_a_fresh_lock_is_respected(flow: Preload, stubbed: Stubs) -> None:
-    owner = _leave(flow, 100)
+    owner = _leave(flow, 60)
     job = flow.start()
     until(lambda: job.said().count("waiting") > 2)
     assert not stubbed.calls("hf")
@@ -70,17 +71,18 @@ def test_a_fresh_lock_is_respected(flow: Preload, stubbed: Stubs) -> None:
 
 
 def test_an_owner_that_works_on_keeps_its_lock(flow: Preload, stubbed: Stubs) -> None:
-    stubbed.set(seconds=1)
+    stubbed.shut()
     job = flow.start()
     until(lambda: bool(stubbed.calls("hf")))
     [owner] = flow.lock.iterdir()
     _age(owner, LONG_AGO)
-    until(lambda: time.time() - owner.stat().st_mtime < 10)
+    until(lambda: time.time() - owner.stat().st_mtime < LONG_AGO / 2)
+    stubbed.open()
     assert job.wait() == 0
 
 
 def test_a_job_that_lost_its_lock_stops(flow: Preload, stubbed: Stubs) -> None:
-    stubbed.set(seconds=20)
+    stubbed.shut()
     job = flow.start()
     until(lambda: bool(stubbed.calls("hf")))
     [owner] = flow.lock.iterdir()
@@ -94,7 +96,7 @@ def test_a_job_that_lost_its_lock_stops(flow: Preload, stubbed: Stubs) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_at_once(flow: Preload, stubbed: Stubs, number: int) -> None:
-    stubbed.set(seconds=20)
+    stubbed.shut()
     job = flow.start()
     until(lambda: bool(stubbed.calls("hf")))
     started = time.monotonic()
@@ -120,11 +122,12 @@ def test_a_signal_ends_a_job_that_waits(flow: Preload) -> None:
 
 
 def test_nothing_touches_the_lock_of_a_killed_shell(flow: Preload, stubbed: Stubs) -> None:
-    stubbed.set(seconds=0.6)
+    stubbed.shut()
     job = flow.start()
     until(lambda: bool(stubbed.calls("hf")))
     job.signal(signal.SIGKILL)
     job.wait()
+    stubbed.open()
     until(lambda: not job.strays(), 5)
     assert _left(flow) == {flow.lock.name}
 
@@ -134,13 +137,13 @@ def test_a_container_that_starts_again_needs_not_wait_for_itself(flow: Preload, 
     flow.prefix = ["unshare", *_rootless(), "--pid", "--fork", "--kill-child"]
     if subprocess.run([*flow.prefix, "true"], check=False, capture_output=True).returncode:
         pytest.skip("no process namespaces here: the restart of a container was NOT tried")
-    stubbed.set(seconds=20)
+    stubbed.shut()
     killed = flow.start()
     until(lambda: bool(stubbed.calls("hf")))
     killed.kill()
     until(lambda: not killed.strays(), 5)
     assert _left(flow) == {flow.lock.name}
-    stubbed.set()
+    stubbed.open()
     code, said = flow.run()
     assert code == 0, said
     assert "waiting" not in said
@@ -152,7 +155,7 @@ def test_process_1_hears_the_signal(flow: Preload, stubbed: Stubs) -> None:
     flow.prefix = ["unshare", *_rootless(), "--pid", "--fork", "--kill-child"]
     if subprocess.run([*flow.prefix, "true"], check=False, capture_output=True).returncode:
         pytest.skip("no process namespaces here: signals to process 1 were NOT tried")
-    stubbed.set(seconds=20)
+    stubbed.shut()
     job = flow.start()
     until(lambda: bool(stubbed.calls("hf")))
     children = Path(f"/proc/{job.process.pid}/task/{job.process.pid}/children").read_text().split()
