@@ -60,7 +60,7 @@ def test_what_an_environment_takes_for_granted_is_there(catalog: platform.Catalo
     assert "xplane-llm-models-preload" in of(items, "ServiceAccount")
     assert {"ai-gateway", "platform-tailscale-general"} <= of(items, "Gateway").keys()
     assert "nvidia" in of(items, "RuntimeClass")
-    assert "local-path" in of(platform.objects(catalog, "hub"), "StorageClass")
+    assert "nfs" in of(platform.objects(catalog, "hub"), "StorageClass")
 
 
 def test_objects_come_after_what_they_need(catalog: platform.Catalog) -> None:
