@@ -5,7 +5,7 @@ A document that is wrong keeps only what depends on it from being looked at furt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,10 +46,12 @@ def _usable(catalog: Catalog, findings: Iterable[Finding]) -> Catalog | None:
     bad = {finding.position.file for finding in errors(findings)}
     if any(single and single.file in bad for single in (catalog.gpus, catalog.images, catalog.apis)):
         return None
+    models = _without(catalog.models, bad)
+    lost = catalog.models.keys() - models.keys()
     kept = replace(
         catalog,
-        models=_without(catalog.models, bad),
-        capabilities=_without(catalog.capabilities, bad),
+        models=models,
+        capabilities=_standing(_without(catalog.capabilities, bad), lost, catalog.capabilities.keys()),
         environments=_without(catalog.environments, bad),
     )
     apps = {name: app for name, app in _without(catalog.apps, bad).items() if not any(_lost(catalog, kept, app))}
@@ -58,6 +60,24 @@ def _usable(catalog: Catalog, findings: Iterable[Finding]) -> Catalog | None:
 
 def _without(documents: Mapping[str, Document], bad: set[str]) -> dict[str, Document]:
     return {name: document for name, document in documents.items() if document.file not in bad}
+
+
+def _standing(
+    capabilities: Mapping[str, Document], lost_models: Set[str], all_capabilities: Set[str]
+) -> dict[str, Document]:
+    """The capabilities that speak of nothing that was left out, each other included."""
+    kept = dict(capabilities)
+    while True:
+        lost = {*lost_models, *(all_capabilities - kept.keys())}
+        named = {
+            name: {*spec.get("models", ()), *spec.get("requires", ()), *spec.get("conflicts", ())}
+            for name, spec in ((name, document.spec) for name, document in kept.items())
+        }
+        falling = [name for name, names in named.items() if names & lost]
+        if not falling:
+            return kept
+        for name in falling:
+            del kept[name]
 
 
 def _lost(catalog: Catalog, kept: Catalog, app: Document) -> Iterator[bool]:
