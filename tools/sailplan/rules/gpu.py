@@ -59,11 +59,10 @@ def sequences(view: View, placed: Placed) -> Problems:
     for environments, found in _fits(view, placed):
         if found.sequences >= 1:
             message = (
-                f"{placed.component.name} on {placed.component.profile} in {', '.join(environments)}: "
-                f"{found.sequences} sequences of {found.tokens} tokens fit at once "
-                f"({gib(found.room)} of KV cache, {gib(found.sequence)} each)"
+                f"{found.sequences} sequences of {found.tokens} tokens fit at once ({gib(found.room)} of KV cache, "
+                f"{gib(found.sequence)} each) on {placed.component.profile} in {', '.join(environments)}"
             )
-            yield Problem(_window(placed, environments[0]), placed.field(), message, str(found.sequences))
+            yield Problem(_window(placed, environments[0]), placed.field(), message)
 
 
 @component_rule("SP205", "tensor parallel not allowed by the model")

@@ -49,17 +49,17 @@ def assumed(view: View, placed: Placed) -> Problems:
     model = view.catalog.models[placed.component.model]
     for place, name in enumerate(model.spec.get("assumed", ())):
         if _matters(placed, name):
-            message = f"{model.name}: {name} is assumed"
+            message = "assumed, not measured"
             yield Problem(
                 model.at("spec", "assumed", place), f"spec.{name}", message, fix="measure it, then delete the mark"
             )
     if model.spec["weights"].get("estimated"):
-        message = f"{model.name}: the size of the weights is estimated"
+        message = "estimated, not measured"
         yield Problem(model.at("spec", "weights", "estimated"), "spec.weights", message, fix="measure it")
     facts = gpu_classes(view.catalog).get(placed.component.profile, {})
     if facts.get("estimated") and view.catalog.gpus:
         at = view.catalog.gpus.at("spec", "classes", placed.component.profile, "estimated")
-        message = f"{placed.component.profile}: memory and engine overhead are estimated"
+        message = "memory and engine overhead are estimated, not measured"
         yield Problem(at, f"spec.classes.{placed.component.profile}", message, fix="measure them")
 
 
