@@ -13,6 +13,7 @@ from sailplan import rules
 from sailplan.compose import compose
 from sailplan.errors import SailplanError
 from sailplan.model import Catalog, Document
+from sailplan.rules import flags
 from unit.catalogs import GONE, ROOT, document, edited, findings, repository
 
 FLEET = "apps/inference-fleet"
@@ -387,6 +388,25 @@ def test_r44_flags_that_the_engine_does_not_take(with_flags: Catalog, given: str
 
 def test_flags_that_the_engine_takes(with_flags: Catalog) -> None:
     assert arguments(with_flags, "--seed=1", "--swap_space=2", "--no-enforce-eager", "--kv-cache-dtype=fp8") == []
+
+
+def test_r44_the_committed_list_is_that_of_the_pinned_engine() -> None:
+    catalog = repository()
+    for name, one in catalog.images.spec["engines"].items() if catalog.images else ():
+        listed = json.loads((ROOT / "catalog" / one["flags"]).read_text(encoding="utf-8"))
+        assert f"{listed['engine']}-{listed['version']}" == name
+        assert listed["version"] == one["version"]
+        assert one["image"].endswith(f":v{listed['version']}")
+    assert arguments(catalog, "--max-num-batched-tokens=8192", "--seed=1", "--no-enable-log-requests") == []
+    assert [rule for rule, _ in arguments(catalog, "--disable-log-requests")] == ["SP503"]
+    assert [rule for rule, _ in arguments(catalog, "--kv_cache_dtype=fp16")] == ["SP503"]
+
+
+def test_every_managed_flag_is_one_of_the_engine() -> None:
+    catalog = repository()
+    known, owned = flags.engine(catalog, "vllm-0.25.0"), flags.managed(catalog)
+    assert known and len(owned) > 20
+    assert [name for name in owned if name not in known.flags and name != "--model-tag"] == []
 
 
 def test_a_missing_list_of_flags_is_said(with_flags: Catalog) -> None:

@@ -20,13 +20,13 @@ from sailplan.rules import (
     environment,
     gateway,
     gpu,
+    made,
+    names,
     overrides,
     presets,
     security,
     settings,
 )
-from sailplan.rules import checkout as _checkout
-from sailplan.rules import references as _references
 from sailplan.rules.registry import RULES, Rule, run
 from sailplan.rules.view import Placed, View
 
@@ -34,7 +34,7 @@ __all__ = ["RULES", "Rule", "View", "check", "checkout", "listed", "references",
 
 MODULES = (
     elsewhere,
-    _references,
+    names,
     settings,
     presets,
     gpu,
@@ -44,7 +44,7 @@ MODULES = (
     gateway,
     security,
     arguments,
-    _checkout,
+    made,
 )
 """Where the rules are; importing them registers them."""
 

@@ -39,7 +39,7 @@ def managed_flag(view: View, placed: Placed) -> Problems:
             yield Problem(at, field, message, argument, fix="use the parameter: `sailplan explain vllm-model`")
 
 
-@catalog_rule("SP505", "list of engine flags missing", "warning")
+@catalog_rule("SP505", "list of engine flags missing")
 def no_flags(catalog: Catalog) -> Problems:
     """Further flags are checked against the list of the pinned engine version; without the list they cannot be."""
     for name in catalog.images.spec["engines"] if catalog.images else {}:
@@ -88,7 +88,7 @@ def _value(flag: Mapping[str, Any], argument: str) -> tuple[str, str, str]:
     switched_off = normal(argument).startswith("--no-")
     if (flag.get("takes") == "none" or switched_off) and equals:
         return f"{name} takes no value", "", f"write {name}"
-    if flag.get("takes") != "none" and not equals and not switched_off:
+    if flag.get("takes") in ("value", "values") and not equals and not switched_off:
         return f"{name} needs a value", "", f"write {name}=VALUE"
     choices = [str(choice) for choice in flag.get("choices") or ()]
     if equals and choices and value not in choices:

@@ -1,7 +1,8 @@
 """The engine's own flags, as catalog/engine-flags lists them, and what a person's spelling of one means.
 
-The engine's parser takes underscores for dashes, any unambiguous beginning of a flag, and `--no-X` to switch X off. All
-spellings are brought to the one in the list before anything is compared.
+The engine's parser takes underscores for dashes, any unambiguous beginning of a flag, `--no-X` to switch X off, and
+`--flag.key=value` for one key of a flag that takes JSON. All spellings are brought to the one in the list before
+anything is compared.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class Engine:
 
 
 def normal(spelling: str) -> str:
-    """A flag as the list writes it: without a value, dashes for underscores."""
-    return "--" + spelling.partition("=")[0].lstrip("-").replace("_", "-")
+    """A flag as the list writes it: without a value or a key, dashes for underscores."""
+    return "--" + spelling.partition("=")[0].partition(".")[0].lstrip("-").replace("_", "-")
 
 
 def engine(catalog: Catalog, name: str) -> Engine | None:

@@ -10,7 +10,7 @@ from typing import Any
 from sailplan.findings import dotted, shortened
 from sailplan.fit import gpu_classes
 from sailplan.model import Catalog
-from sailplan.rules.references import unknown
+from sailplan.rules.names import unknown
 from sailplan.rules.registry import Problem, Problems, catalog_rule
 from sailplan.rules.settings import within
 from sailplan.rules.view import parameter, parameters

@@ -8,7 +8,7 @@ from typing import Any
 from sailplan.findings import dotted, nearest, shortened
 from sailplan.knobs import Knob, knobs
 from sailplan.model import Catalog, Document, Path
-from sailplan.rules.references import component_name
+from sailplan.rules.names import component_name
 from sailplan.rules.registry import Problem, Problems, intent_rule
 from sailplan.rules.view import parameter, parameters
 
