@@ -8,7 +8,7 @@ TOOLCHAIN = PYTHONPATH=tools $(PYTHON) -m toolchain
 PLAIN = not plane and not live and not engine and not bench
 
 .DEFAULT_GOAL = help
-.PHONY: help setup venv tools schemas demo test test-all test-engine check golden docs lint format lock bench clean
+.PHONY: help setup venv tools schemas demo test test-all test-engine engine check golden docs lint format lock bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ tools: venv
 	@$(VENV)/python -m toolchain ensure cue vela
 
 schemas: venv ## Fetch the published API schemas that tests check rendered objects against
-	@$(VENV)/python -m toolchain schemas
+	@$(VENV)/python -m toolchain schemas >/dev/null
 
 demo: setup ## Compose and render the fleet for three environments with the real vela
 	@$(VENV)/python -m sailplan.demo
@@ -35,7 +35,10 @@ test-all: ## Run every test but those of a live cluster, one group after the oth
 	@$(MAKE) test-engine
 	@$(MAKE) test-plane
 
-test-engine: setup ## Run the tests that need the engine's own code
+engine: venv ## Install the pinned vLLM for a CPU, whose code some tests ask (once; 1 GB to fetch, 3 GB on disk)
+	@$(VENV)/python -m toolchain.engine ensure
+
+test-engine: setup engine ## Run the tests that need the engine's own code
 	@$(VENV)/python -m pytest -m engine $(PYTEST_ARGS)
 
 check: lint setup ## Lint, types, and `sailplan check` over everything committed
