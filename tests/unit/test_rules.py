@@ -241,7 +241,36 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.rule}-{case.words[:30]}")
+PITFALLS = {
+    "SP105": "R02",
+    "SP301": "R06",
+    "SP308": "R13",
+    "SP114": "R23",
+    "SP306": "R23",
+    "SP111": "R38",
+    "SP402": "R42",
+    "SP404": "R42",
+    "SP403": "R45",
+    "SP501": "R46",
+    "SP312": "R47",
+    "SP318": "R47",
+    "SP311": "R48",
+    "SP407": "R50",
+    "SP406": "R52",
+    "SP316": "R57",
+}
+"""Rows of pitfalls.md by the rule that ends them; `pytest -k R48` runs its cases."""
+
+ASSERTIONS = {"SP307": 19, "SP401": 24, "SP309": 18, "SP201": 40, "SP202": 40, "SP104": 42}
+"""Assertions of the seed facts, by the rule that checks them."""
+
+
+def named(case: Case) -> str:
+    known = [PITFALLS.get(case.rule, ""), f"A{ASSERTIONS[case.rule]}" if case.rule in ASSERTIONS else ""]
+    return "-".join([case.rule, *filter(None, known), case.words[:30]])
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
 def test_a_broken_rule_is_said(case: Case) -> None:
     said = [found for found in findings(case.edits, case.app) if found.id == case.rule]
     assert said, f"{case.rule} says nothing"

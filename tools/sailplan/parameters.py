@@ -66,8 +66,8 @@ def partial(text: str) -> str:
 def writable(text: str) -> str:
     """CUE that OpenAPI has words for, and that says nearly the same.
 
-    Maps take any name where they took names of some form (cue would leave out what such maps hold), a map with a default
-    is the map, and text that may not be empty is text with a character in it.
+    Maps take any name where they took names of some form (cue would leave out what such maps hold), a map with a
+    default is the map, and text that may not be empty is text with a character in it.
     """
     return _NAMES.sub("[string]:", _DEFAULT_MAP.sub(r"\1", text)).replace('!=""', '=~"."')
 

@@ -7,26 +7,14 @@ only documents that CUE refused, and where it has nothing to say, CUE's own word
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sailplan.findings import dotted, nearest, shortened
 from sailplan.model import Document, Finding, Path
+from sailplan.phrases import TYPES, Schema, called, fits_type, out_of_bounds, retyped, shown, taken, type_of
 from sailplan.toolbox.cue import Refusal
-
-Schema = Mapping[str, Any]
-
-TYPES = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a map",
-    "null": "nothing",
-}
 
 _TWICE = re.compile(r'equal value \("?(?P<item>.*?)"?\) at position \d+ and (?P<at>\d+)')
 
@@ -78,7 +66,7 @@ class _Walk:
             yield from self._choice(value, schema, path)
             return
         wanted = schema.get("type")
-        if wanted and not _is(value, wanted):
+        if wanted and not fits_type(value, wanted):
             yield self._of_type(value, schema, [wanted], path)
         elif isinstance(value, Mapping):
             yield from self._map(value, schema, path)
@@ -95,7 +83,7 @@ class _Walk:
     def _choice(self, value: Any, schema: Schema, path: Path) -> Iterator[Finding]:
         """A value with several allowed shapes: the mistakes of the shape that has fewest."""
         parts = [self._resolved(part) for part in schema["anyOf"]]
-        fitting = [part for part in parts if _is(value, part.get("type"))]
+        fitting = [part for part in parts if fits_type(value, part.get("type"))]
         if not fitting:
             yield self._of_type(value, schema, [str(part.get("type")) for part in parts], path)
             return
@@ -127,33 +115,33 @@ class _Walk:
             yield self._not_among(value, schema["enum"], path)
             return
         for part in (schema, *schema.get("allOf", ())):
-            wrong = _out_of_bounds(value, part)
+            wrong = out_of_bounds(value, part)
             if wrong:
-                message = f"{_name(path)} {shortened(value)} {wrong}"
-                yield self._finding("SP003", path, message, shortened(value), _allowed(schema))
+                message = f"{called(path)} {shortened(value)} {wrong}"
+                yield self._finding("SP003", path, message, shortened(value), taken(schema))
                 return
 
     def _not_among(self, value: Any, choices: Sequence[Any], path: Path) -> Finding:
         allowed = ", ".join(map(str, choices))
         near = nearest(str(value), map(str, choices))
         if len(choices) == 1:
-            message = f"{_name(path)} must be {allowed}"
+            message = f"{called(path)} must be {allowed}"
             return self._finding("SP003", path, message, shortened(value), allowed, near, f"write {allowed}")
-        message = f"{_name(path)} {shortened(value)} is not one of the choices"
+        message = f"{called(path)} {shortened(value)} is not one of the choices"
         fix = f"did you mean {near}?" if near else ""
         return self._finding("SP003", path, message, shortened(value), allowed, near, fix)
 
     def _missing(self, name: str, schema: Schema, path: Path) -> Finding:
-        where = f" in {_name(path)}" if path else ""
+        where = f" in {called(path)}" if path else ""
         message = f"{name} is missing{where}"
         only = schema.get("enum", ())
         fix = f"write {name}: {only[0]}" if len(only) == 1 else f"add {name}"
-        return self._finding("SP004", path, message, allowed=_allowed(schema), fix=fix, missing=name)
+        return self._finding("SP004", path, message, allowed=taken(schema), fix=fix, missing=name)
 
     def _unknown(self, key: str, free: Sequence[str], known: Mapping[str, Any], path: Path) -> Finding:
         what = "trait" if len(path) > 1 and path[-2] in _IN_TRAITS else "key"
         near = nearest(key, known)
-        where = f" in {_name(path[:-1])}" if len(path) > 1 else ""
+        where = f" in {called(path[:-1])}" if len(path) > 1 else ""
         twice = f"{near} is there already; delete this" if near and near not in free else f"did you mean {near}?"
         fix = twice if near else "delete it, or see what is allowed"
         allowed = ", ".join(known)
@@ -161,9 +149,9 @@ class _Walk:
 
     def _of_type(self, value: Any, schema: Schema, wanted: Sequence[str], path: Path) -> Finding:
         names = list(dict.fromkeys(TYPES.get(name, name) for name in wanted))
-        message = f"{_name(path)} is {TYPES[_type(value)]}, not {' or '.join(names)}"
-        allowed = _allowed(schema) if schema.get("type") in ("string", "integer", "number") else " or ".join(names)
-        return self._finding("SP002", path, message, _shown(value), allowed, fix=_retype(value, wanted))
+        message = f"{called(path)} is {TYPES[type_of(value)]}, not {' or '.join(names)}"
+        allowed = taken(schema) if schema.get("type") in ("string", "integer", "number") else " or ".join(names)
+        return self._finding("SP002", path, message, shown(value), allowed, fix=retyped(value, wanted))
 
     def _finding(
         self,
@@ -192,126 +180,17 @@ def _in_cues_words(document: Document, refusal: Refusal) -> Finding:
     path = refusal.path
     at = document.at(*path)
     if "field not allowed" in refusal.messages:
-        message = f"{_name(path)} is not a name that {_name(path[:-1])} takes"
+        message = f"{called(path)} is not a name that {called(path[:-1])} takes"
         return Finding("SP001", "error", at, dotted(path), message, str(path[-1]), fix="choose another name")
     twice = next((found for found in map(_TWICE.search, refusal.messages) if found), None)
     if twice:
-        message = f"{twice['item']} is listed twice in {_name(path)}"
+        message = f"{twice['item']} is listed twice in {called(path)}"
         at = document.at(*path, int(twice["at"]))
         return Finding("SP003", "error", at, dotted(path), message, twice["item"], fix="delete one of the two")
     said = words(refusal.messages)
-    return Finding("SP003", "error", at, dotted(path), f"{_name(path)} {said.message}", said.given, said.allowed)
+    return Finding("SP003", "error", at, dotted(path), f"{called(path)} {said.message}", said.given, said.allowed)
 
 
 def covers(said: str, field: str) -> bool:
     """Whether a finding at `said` is about `field`, or about something in it."""
     return said == field or said.startswith((f"{field}.", f"{field}[")) or field.startswith((f"{said}.", f"{said}["))
-
-
-def _is(value: Any, wanted: Any) -> bool:
-    kind = _type(value)
-    return wanted is None or kind == wanted or (wanted == "number" and kind == "integer")
-
-
-def _type(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    kinds: tuple[tuple[type, str], ...] = (
-        (str, "string"),
-        (int, "integer"),
-        (float, "number"),
-        (Mapping, "object"),
-        (list, "array"),
-    )
-    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
-
-
-def _retype(value: Any, wanted: Sequence[str]) -> str:
-    """How to write a value so that it has one of the wanted types."""
-    if "string" in wanted and isinstance(value, (int, float)):
-        return (
-            f"write it in quotes: {_shown(str(value).lower() if isinstance(value, bool) else str(value), quoted=True)}"
-        )
-    if isinstance(value, str) and not {"string", "object", "array"} & set(wanted):
-        plain = {"boolean": ("true", "false")}.get(wanted[0])
-        if plain is not None:
-            return "write it without quotes" if value in plain else "write true or false"
-        return "write it without quotes" if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value) else "write a number"
-    if wanted[0] == "array" and not isinstance(value, Mapping):
-        return f"write [{_shown(value)}]"
-    if wanted[0] == "object":
-        return "write a map: lines NAME: VALUE, or {}"
-    return "write a list: [A, B], or lines that start with a dash" if wanted[0] == "array" else ""
-
-
-def _out_of_bounds(value: Any, schema: Schema) -> str:
-    """How a scalar breaks the bounds of its schema; "" when it does not."""
-    if isinstance(value, str):
-        if len(value) > schema.get("maxLength", len(value)):
-            return f"has {len(value)} characters; at most {schema['maxLength']}"
-        if "pattern" in schema and not re.search(_python(schema["pattern"]), value):
-            return "is not of the form that is wanted"
-        if "pattern" in schema.get("not", {}) and re.search(_python(schema["not"]["pattern"]), value):
-            return "is of a form that is refused"
-        return ""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return ""
-    low, high = schema.get("minimum", value), schema.get("maximum", value)
-    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-    outside = value < low or value > high
-    return "is out of range" if outside or _beyond(value, above, below) else ""
-
-
-def _beyond(value: float, above: float | None, below: float | None) -> bool:
-    return (above is not None and value <= above) or (below is not None and value >= below)
-
-
-def _python(pattern: str) -> str:
-    """A Go pattern for Python: `$` means the very end."""
-    return pattern.replace("\\z", "\\Z") if not pattern.endswith("$") else f"{pattern[:-1]}\\Z"
-
-
-def _allowed(schema: Schema) -> str:
-    """What a schema takes, in words."""
-    if "enum" in schema:
-        return ", ".join(map(str, schema["enum"]))
-    if schema.get("type") in ("integer", "number"):
-        bounds, meaning = _bounds(schema), _meaning(schema)
-        return f"{TYPES[schema['type']]}{f', {bounds}' if bounds else ''}{f' ({meaning})' if meaning else ''}"
-    return _meaning(schema) or _form(schema) or TYPES.get(str(schema.get("type")), "")
-
-
-def _form(schema: Schema) -> str:
-    forms = [part["pattern"] for part in (schema, *schema.get("allOf", ())) if "pattern" in part]
-    return f"text like {' and '.join(forms)}" if forms else ""
-
-
-def _bounds(schema: Schema) -> str:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    words = [f"more than {schema['exclusiveMinimum']}"] if "exclusiveMinimum" in schema else []
-    words += [f"less than {schema['exclusiveMaximum']}"] if "exclusiveMaximum" in schema else []
-    if low is not None and high is not None:
-        return ", ".join([f"{low} to {high}", *words])
-    words += [f"at least {low}"] if low is not None else []
-    words += [f"at most {high}"] if high is not None else []
-    return ", ".join(words)
-
-
-def _meaning(schema: Schema) -> str:
-    """The description of a schema, as part of a sentence."""
-    return str(schema.get("description", "")).rstrip(".")
-
-
-def _name(path: Path) -> str:
-    """What to call the value at a path: its own name, or the list it is in."""
-    if not path:
-        return "the document"
-    if isinstance(path[-1], int):
-        return f"{_name(path[:-1])}[{path[-1]}]"
-    return shortened(path[-1])
-
-
-def _shown(value: Any, quoted: bool = False) -> str:
-    if isinstance(value, str) and not quoted:
-        return shortened(value)
-    return shortened(json.dumps(value, ensure_ascii=False))

@@ -16,8 +16,9 @@ from sailplan.toolbox import proc
 TIMEOUT = 120.0
 """Seconds for one run; a thousand presets take two."""
 
-_MEMORY = {"GOGC": "off", "GOMEMLIMIT": "1GiB"}
-"""One short run: collecting garbage doubles its time, and the limit still bounds its memory (measured)."""
+_ENV = {"GOGC": "off", "GOMEMLIMIT": "1GiB", "CUE_CACHE_DIR": str(Path(tempfile.gettempdir()) / "sailplan-cue")}
+"""Collecting garbage doubles the time of a short run, and the limit still bounds its memory (measured). cue wants to
+know a cache folder, or a HOME to find one in, though it puts nothing there while it has no modules to fetch."""
 
 _STEP = r'(?:"(?:[^"\\]|\\.)*"|[\w$#-]+)'
 _ERROR = re.compile(rf"^(?P<path>{_STEP}(?:\.{_STEP})+): (?P<message>.*)$")
@@ -53,7 +54,7 @@ def vet(schema: Mapping[str, str], root: str, data: str) -> list[Refusal]:
     with tempfile.TemporaryDirectory(prefix="sailplan-") as folder:
         files = _write(Path(folder), schema)
         args = [proc.tool("cue"), "vet", "--concrete", "--all-errors", "--schema", root, *files, "json:", "-"]
-        done = proc.run(args, input=data, timeout=TIMEOUT, env=_MEMORY, cwd=folder)
+        done = proc.run(args, input=data, timeout=TIMEOUT, env=_ENV, cwd=folder)
     if done.code == 0:
         return []
     refusals = _refusals(done.stderr)
@@ -75,7 +76,7 @@ def parameter(source: str, name: str) -> str:
     with tempfile.TemporaryDirectory(prefix="sailplan-") as folder:
         files = _write(Path(folder), {f"{name}.cue": source + _CONTEXT})
         args = [proc.tool("cue"), "def", "--expression", "template.parameter", *files]
-        done = proc.run(args, timeout=TIMEOUT, cwd=folder)
+        done = proc.run(args, timeout=TIMEOUT, env=_ENV, cwd=folder)
     if done.code:
         raise proc.failed(done, f"cue cannot read the parameter of {name}", "`vela def vet FILE` says more")
     return done.stdout
@@ -91,7 +92,7 @@ def openapi(schema: Mapping[str, str]) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory(prefix="sailplan-") as folder:
         files = _write(Path(folder), schema)
-        done = proc.run([proc.tool("cue"), "def", "--out", "openapi", *files], timeout=TIMEOUT, cwd=folder)
+        done = proc.run([proc.tool("cue"), "def", "--out", "openapi", *files], timeout=TIMEOUT, env=_ENV, cwd=folder)
     if done.code:
         raise proc.failed(done, "cue cannot write the schema as OpenAPI")
     found: dict[str, Any] = json.loads(done.stdout)["components"]["schemas"]
@@ -104,7 +105,7 @@ def formatted(text: str) -> str:
     Raises:
         ToolError: cue is missing, or the text is not CUE.
     """
-    done = proc.run([proc.tool("cue"), "fmt", "-"], input=text, timeout=TIMEOUT)
+    done = proc.run([proc.tool("cue"), "fmt", "-"], input=text, timeout=TIMEOUT, env=_ENV)
     if done.code:
         raise proc.failed(done, "cue cannot format what was generated")
     return done.stdout
