@@ -316,6 +316,35 @@ def test_other_applications_hold_gpus_too() -> None:
     assert ["other/other 1" in found.message for found in said] == [True]
 
 
+def test_two_environments_of_one_cluster_do_not_share_a_gateway_or_a_namespace() -> None:
+    dev = document("environments/dev", repository())
+    twin = replace(dev, name="twin", data={**dev.data, "metadata": {**dev.data["metadata"], "name": "twin"}})
+    edits = {"environments/twin": twin, f"{FLEET}: spec environments": ["dev", "twin"]}
+    said = {found.id for found in findings(edits, "inference-fleet") if found.severity == "error"}
+    assert {"SP112", "SP403"} <= said
+    apart = {
+        **edits,
+        "environments/twin: spec namespace": "llm-twin",
+        "environments/twin: spec gateway name": "ai-gateway-twin",
+    }
+    assert [found for found in findings(apart, "inference-fleet") if found.severity == "error"] == []
+
+
+def test_names_are_counted_over_applications_in_other_namespaces_too() -> None:
+    dev = document("environments/dev", repository())
+    twin = replace(dev, name="twin", data={**dev.data, "metadata": {**dev.data["metadata"], "name": "twin"}})
+    other = second_app(name="xplane-qwen-coder")
+    edits = {
+        "environments/twin": twin,
+        "environments/twin: spec namespace": "llm-twin",
+        "apps/other": other,
+        "apps/other: spec environments": ["twin"],
+    }
+    said = [found for found in findings(edits, "other") if found.severity == "error"]
+    assert [found.id for found in said] == ["SP403"]
+    assert "other/xplane-qwen-coder serves it as the model" in said[0].message
+
+
 def test_an_intent_that_is_broken_does_not_stop_the_others() -> None:
     broken = second_app(model="nothing")
     assert [

@@ -67,17 +67,17 @@ def unknown_adapter(view: View, placed: Placed) -> Problems:
 @fleet_rule("SP403", "one name, two models")
 def served_twice(view: View) -> Problems:
     """A gateway finds a model by the name in the request; of two that serve one name, adapters too, it finds one."""
-    seen: dict[tuple[str, str, str, str], tuple[Placed, str]] = {}
+    seen: dict[tuple[str, str, str, str], tuple[Placed, str, str]] = {}
     for cluster, _, placed, environment in places(view):
         for gateway in _gateway(view, placed, environment):
             for name, what, path in _names(placed, environment):
-                other, before = seen.setdefault((cluster, *gateway, name), (placed, what))
-                if (other, before) == (placed, what):
+                other, where, before = seen.setdefault((cluster, *gateway, name), (placed, environment, what))
+                if other is placed and (where, before) == (environment, what):
                     continue
-                whom = f"{placed.name} serves it as {what}, {other.name} as {before}"
+                whom = f"{placed.name} serves it as {what}, {other.name} in {where} as {before}"
                 message = f"{name} is served twice on the gateway {gateway[1]} of {environment}: {whom}"
                 at = placed.at(environment, *path) if path else placed.here("name")
-                yield Problem(at, placed.field(*path), message, name, fix="give one of them another name")
+                yield Problem(at, placed.field(*path), message, name, fix="give one of them another name, or gateway")
 
 
 @component_rule("SP404", "rank that the engine does not take", "warning")
@@ -136,15 +136,16 @@ def short_timeout(view: View, placed: Placed) -> Problems:
 @fleet_rule("SP112", "component name taken in the namespace")
 def name_taken(view: View) -> Problems:
     """Objects are named as their component: two of one name in a namespace overwrite each other."""
-    seen: dict[tuple[str, str, str], Placed] = {}
+    seen: dict[tuple[str, str, str], tuple[Placed, str]] = {}
     for cluster, namespace, placed, environment in places(view):
-        other = seen.setdefault((cluster, namespace, placed.component.name), placed)
-        if other is not placed and other.app.name != placed.app.name:
-            message = f"{placed.name} and {other.name} have the same name in namespace {namespace} of cluster {cluster}"
-            at = placed.here("name" if "name" in placed.app.spec["components"][placed.index] else "model")
-            yield Problem(
-                at, placed.field(), message, placed.component.name, fix=f"choose another name in {environment}"
-            )
+        other, where = seen.setdefault((cluster, namespace, placed.component.name), (placed, environment))
+        same_app = other.app.name == placed.app.name
+        if (same_app and where == environment) or (same_app and other is not placed):
+            continue  # itself, or a name taken twice within one intent, which SP110 says
+        whom = f"{placed.name} in {environment} and {other.name} in {where}"
+        message = f"{whom} have the same name in namespace {namespace} of cluster {cluster}"
+        at = placed.here("name" if "name" in placed.app.spec["components"][placed.index] else "model")
+        yield Problem(at, placed.field(), message, placed.component.name, fix="choose another name, or namespace")
 
 
 @component_rule("SP408", "one adapter under two names")
