@@ -31,7 +31,7 @@ def everything(root: Path, intents: Sequence[Document] = ()) -> list[Finding]:
         return [*found, *rules.checkout(root)]
     wrong = [finding for app in usable.apps.values() for finding in rules.references(usable, app)]
     bad = {finding.position.file for finding in errors(wrong)}
-    good = replace(usable, apps={name: app for name, app in usable.apps.items() if app.file not in bad})
+    good = replace(usable, apps=_without(usable.apps, bad)) if bad else usable
     kept = pins(good, good.apps.values())
     made = [compose(good, app, kept.get(name, "")) for name, app in good.apps.items()]
     committed = [one for one in made if one.app.name in catalog.apps and one.app is catalog.apps[one.app.name]]
