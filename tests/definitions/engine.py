@@ -69,14 +69,14 @@ def application(
     }
 
 
-def dry_run(app: Object, env: Mapping[str, str] | None = None, extra: Iterable[Path] = ()) -> list[Object]:
-    """All objects of an Application, in vela's order.
+def dry_run(app: Object, env: Mapping[str, str] | None = None, extra: Sequence[Path] = ()) -> list[Object]:
+    """All objects of an Application, in vela's order; definitions in `extra` take the place of ours of that name.
 
     Raises:
         Refused: vela complained, or left a component out.
     """
-    used = _types(app)
-    done = _run(app, [*(FILES[name] for name in sorted(used & FILES.keys())), *extra], env or {})
+    ours = _types(app) & FILES.keys() - {file.stem for file in extra}
+    done = _run(app, [*(FILES[name] for name in sorted(ours)), *extra], env or {})
     said = "\n".join(line for line in done.stderr.splitlines() if line.strip() and _NOISE not in line)
     # Vela prints the Application and policies too when it meets a workflow; none of them is an object of ours.
     documents = [found for found in yaml.load_all(done.stdout, yaml.CSafeLoader) if found] if done.code == 0 else []
