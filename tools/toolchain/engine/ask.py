@@ -39,11 +39,13 @@ class Answer:
         stage: "accepted", or where it was refused: "parse", "validate", "config".
         error: what the engine said; empty when accepted.
         args: how the list was understood, by attribute name (`max_model_len`); empty when refused.
+        made: parts of the configuration made from it; empty unless asked for and accepted.
     """
 
     stage: str
     error: str
     args: dict[str, Any] = field(default_factory=dict)
+    made: dict[str, Any] = field(default_factory=dict)
 
 
 def ask(cases: Sequence[Case] = (), *, facts: bool = False) -> tuple[list[Answer], dict[str, Any]]:

@@ -122,7 +122,7 @@ def _values() -> dict[str, list[str]]:
 
 def _try(parser: Any, command: Any, case: dict[str, Any]) -> dict[str, Any]:
     """Take one list as far as asked: parse, validate, and (config) make the engine's configuration from it."""
-    stage, said = "parse", io.StringIO()
+    stage, said, made = "parse", io.StringIO(), {}
     try:
         with contextlib.redirect_stderr(said):
             args = parser.parse_args(["serve", *case["argv"]])
@@ -130,18 +130,31 @@ def _try(parser: Any, command: Any, case: dict[str, Any]) -> dict[str, Any]:
         command.validate(args)
         stage = "config"
         if case["config"]:
-            _configure(args)
+            made = _configure(args)
     except SystemExit:
         return {"stage": stage, "error": _last(said.getvalue())}
     except Exception as error:  # noqa: BLE001  (whatever the engine says no with is the answer)
         return {"stage": stage, "error": f"{type(error).__name__}: {error}"}
-    return {"stage": "accepted", "error": "", "args": dict(_plain(args))}
+    return {"stage": "accepted", "error": "", "args": dict(_plain(args)), "made": made}
 
 
-def _configure(args: argparse.Namespace) -> None:
-    if args.model_tag is not None:  # as `vllm serve` does
+def _configure(args: argparse.Namespace) -> dict[str, Any]:
+    """Make the engine's configuration as `vllm serve` does; return the parts that our definitions rely on."""
+    if args.model_tag is not None:
         args.model = args.model_tag
-    importlib.import_module("vllm.engine.arg_utils").AsyncEngineArgs.from_cli_args(args).create_engine_config()
+    made = importlib.import_module("vllm.engine.arg_utils").AsyncEngineArgs.from_cli_args(args).create_engine_config()
+    transfer, lora = made.kv_transfer_config, made.lora_config
+    return {
+        "dtype": str(made.model_config.dtype),
+        "quantization": made.model_config.quantization,
+        "max_model_len": made.model_config.max_model_len,
+        "prefix_caching": made.cache_config.enable_prefix_caching,
+        "shutdown_timeout": made.shutdown_timeout,
+        "kv_connector": transfer and transfer.kv_connector,
+        "kv_settings": transfer and transfer.kv_connector_extra_config,
+        "lora": lora and [lora.max_loras, lora.max_cpu_loras, lora.max_lora_rank],
+        "ranks": made.parallel_config.world_size,
+    }
 
 
 def _plain(args: argparse.Namespace) -> Iterator[tuple[str, Any]]:
