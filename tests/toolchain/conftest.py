@@ -78,7 +78,7 @@ class Machine:
     def run(self, *args: str) -> tuple[int, str, str]:
         """Run the command line to its end: (exit code, stdout, stderr)."""
         process = self.start(*args)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
         return process.returncode, out, err
 
     def leftovers(self) -> list[str]:

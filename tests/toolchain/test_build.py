@@ -39,11 +39,11 @@ def test_a_build_that_tells_another_version_is_refused(machine: Machine) -> None
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_build_leaves_nothing_and_goes_on_later(machine: Machine, sign: signal.Signals) -> None:
-    machine.go(FAKE_SECONDS="60")
+    machine.go(FAKE_SECONDS="300")
     process = machine.start("ensure", "cue")
     child = started(machine)
     process.send_signal(sign)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "goes on where this one stopped" in err
     assert "Traceback" not in err
@@ -56,7 +56,7 @@ def test_an_interrupted_build_leaves_nothing_and_goes_on_later(machine: Machine,
 
 
 def test_a_killed_build_is_never_used(machine: Machine) -> None:
-    machine.go(FAKE_SECONDS="60")
+    machine.go(FAKE_SECONDS="300")
     process = machine.start("ensure", "cue")
     child = started(machine)
     process.kill()
@@ -74,8 +74,8 @@ def test_two_at_once_build_once(machine: Machine) -> None:
     first = machine.start("ensure", "cue")
     started(machine)
     second = machine.start("ensure", "cue")
-    _, said = second.communicate(timeout=30)
-    first.communicate(timeout=30)
+    _, said = second.communicate(timeout=60)
+    first.communicate(timeout=60)
     assert (first.returncode, second.returncode) == (0, 0)
     assert "another run is building it, waiting" in said
     assert len(machine.calls()) == 1
@@ -197,7 +197,7 @@ def test_a_row_with_an_unknown_key_is_told(tmp_path: Path) -> None:
 def started(machine: Machine) -> int:
     """Wait until the pretended Go is at work; return its process id."""
     file = machine.bin / "pid"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (file.exists() and file.read_text(encoding="utf-8").strip()):
         assert time.monotonic() < deadline, "the build did not start"
         time.sleep(0.05)
@@ -205,8 +205,8 @@ def started(machine: Machine) -> int:
 
 
 def gone(pid: int) -> bool:
-    """Tell whether a process ends within two seconds."""
-    for _ in range(40):
+    """Tell whether a process ends within ten seconds."""
+    for _ in range(200):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
