@@ -11,9 +11,10 @@ from typing import Any
 from sailplan import committed, pipeline, report, summary
 from sailplan.catalog import find_root, load
 from sailplan.cli.outcome import Outcome
-from sailplan.describe import prerequisite_lines, table
+from sailplan.describe import prerequisite_lines
 from sailplan.model import Catalog, Composition, Document
 from sailplan.render import render_all
+from sailplan.texts import table
 
 APP = "inference-fleet"
 

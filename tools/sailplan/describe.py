@@ -11,6 +11,7 @@ from sailplan.fit import gib, measure
 from sailplan.knobs import Knob, knobs
 from sailplan.model import Catalog, Component, Document
 from sailplan.prerequisites import Prerequisite, prerequisites
+from sailplan.texts import facts, section, shown, table, title
 
 Section = tuple[str, Iterable[str]]
 
@@ -23,16 +24,8 @@ def describe(catalog: Catalog, kind: str, name: str) -> str:
         kind: as in `sailplan.listing`, in plural.
         name: of an existing thing.
     """
-    title, sections = _KINDS[kind](catalog, name)
-    return title + "".join(_section(head, list(lines)) for head, lines in sections)
-
-
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as aligned lines."""
-    if not rows:
-        return []
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    head, sections = _KINDS[kind](catalog, name)
+    return head + "".join(section(name, list(lines)) for name, lines in sections)
 
 
 def prerequisite_lines(catalog: Catalog, environment: Document, apps: Iterable[Document]) -> list[str]:
@@ -46,28 +39,6 @@ def _prerequisite(item: Prerequisite) -> tuple[str, str, str]:
     return (item.kind, item.name, item.reason)
 
 
-def _section(head: str, lines: Sequence[str]) -> str:
-    return f"\n{head}:\n" + "".join(f"  {line}\n" for line in lines or ["none"])
-
-
-def _facts(pairs: Mapping[str, Any]) -> list[str]:
-    return table([(f"{key}:", _shown(value)) for key, value in pairs.items() if value not in (None, "", [], {})])
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_shown, value))
-    return str(value)
-
-
-def _title(word: str, name: str, description: str) -> str:
-    return f"{word} {name}\n  {description}\n" if description else f"{word} {name}\n"
-
-
 def _knobs(found: Mapping[str, Knob]) -> list[str]:
     return table([(name, knob.range, knob.description) for name, knob in sorted(found.items())])
 
@@ -77,10 +48,10 @@ def _model(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     spec = document.spec
     source, weights, architecture = spec["source"], spec["weights"], spec["architecture"]
     offered = [item for item in catalog.capabilities.values() if name in (item.spec.get("models") or [name])]
-    return _title("Model", name, document.description), [
+    return title("Model", name, document.description), [
         (
             "Facts",
-            _facts(
+            facts(
                 {
                     "status": spec["status"],
                     "repository": source["repository"],
@@ -109,7 +80,7 @@ def _model(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
 
 
 def _traits(spec: Mapping[str, Any]) -> list[str]:
-    return table([(trait, _shown(values)) for trait, values in spec.get("traits", {}).items()])
+    return table([(trait, shown(values)) for trait, values in spec.get("traits", {}).items()])
 
 
 def _profiles(catalog: Catalog, model: Document) -> list[str]:
@@ -141,12 +112,12 @@ def _capability(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     spec = document.spec
     apis = catalog.apis.spec["apis"] if catalog.apis else {}
     needs = [(need, apis.get(need, {}).get("description", "")) for need in spec.get("needs", ())]
-    return _title("Capability", name, document.description), [
+    return title("Capability", name, document.description), [
         ("Traits", _traits(spec)),
-        ("Component parameters", _facts(spec.get("properties", {}))),
+        ("Component parameters", facts(spec.get("properties", {}))),
         ("Needs of the environment", table(needs)),
         ("Environments that have it", [n for n, e in sorted(catalog.environments.items()) if _offers(e, spec)]),
-        ("Goes with", _facts({**_picked(spec, "requires", "conflicts"), "models": spec.get("models") or "any"})),
+        ("Goes with", facts({**_picked(spec, "requires", "conflicts"), "models": spec.get("models") or "any"})),
         ("Knobs (a model may narrow them)", _knobs(knobs(_NOTHING, [document]))),
         ("Used by", _users(catalog, lambda part: name in part.get("capabilities", ()))),
     ]
@@ -169,10 +140,10 @@ def _environment(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     spec = document.spec
     apps = [app for app in catalog.apps.values() if name in app.spec["environments"]]
     gateway, metrics = spec.get("gateway", {}), spec.get("metrics", {})
-    return _title("Environment", name, document.description), [
+    return title("Environment", name, document.description), [
         (
             "Facts",
-            _facts(
+            facts(
                 {
                     "clusters": spec["clusters"],
                     "namespace": spec["namespace"],
@@ -207,8 +178,8 @@ def _gpus(catalog: Catalog, environment: Document, apps: Sequence[Document]) -> 
 def _app(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     document = catalog.apps[name]
     made = components(catalog, document)
-    return _title("App", name, document.description), [
-        ("Facts", _facts({"owner": document.data["metadata"]["owner"], "environments": document.spec["environments"]})),
+    return title("App", name, document.description), [
+        ("Facts", facts({"owner": document.data["metadata"]["owner"], "environments": document.spec["environments"]})),
         ("Components", [line for component in made for line in _component(component)]),
         *(
             (f"Knobs of {component.name}", _knobs(knobs(catalog.models[component.model], _chosen(catalog, component))))
@@ -236,9 +207,9 @@ def _definition(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
 
 
 def _gpu(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
-    facts = catalog.gpus.spec["classes"][name] if catalog.gpus else {}
+    said = catalog.gpus.spec["classes"][name] if catalog.gpus else {}
     models = [key for key, model in sorted(catalog.models.items()) if name in model.spec["profiles"]]
-    return _title("GPU class", name, facts.get("description", "")), [("Facts", _facts(facts)), ("Models", models)]
+    return title("GPU class", name, said.get("description", "")), [("Facts", facts(said)), ("Models", models)]
 
 
 _NOTHING = Document("Model", "", "", {"spec": {}}, {})

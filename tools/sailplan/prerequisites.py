@@ -1,4 +1,4 @@
-"""What an environment must have before its applications can be deployed there. Pure.
+"""What an environment must have before its applications can be deployed there.
 
 Only what the composed components really use is listed: an environment that nobody routes to needs no gateway.
 """
@@ -58,8 +58,16 @@ def _nodes(catalog: Catalog, environment: Document, values: Sequence[tuple[Any, 
             f", nodes {', '.join(labels)}" if labels else ""
         )
         yield Prerequisite("GPUs", name, reason)
-    for runtime in sorted({gpu.get("runtimeClassName", "nvidia") for gpu in gpus} - {""}):
+    for runtime in sorted({gpu.get("runtimeClassName", _default_runtime(catalog)) for gpu in gpus} - {""}):
         yield Prerequisite("RuntimeClass", runtime, "GPU pods run under it")
+
+
+def _default_runtime(catalog: Catalog) -> str:
+    """What the definition itself says when no layer does."""
+    from sailplan.explain import definition
+
+    said = definition(catalog, "gpu").properties.get("runtimeClassName", {})
+    return str(said.get("default", ""))
 
 
 def _apis(catalog: Catalog, environment: Document, used: Sequence[Component]) -> Iterator[Prerequisite]:
