@@ -62,13 +62,18 @@ def render(catalog: Catalog, composition: Composition, env: str, stage: Stage = 
     pins = _pins(catalog, composition)
     if pins:
         raise FindingsError(pins)
-    environment = catalog.environments[env]
-    files = _definitions(catalog, composition)
+    return render_with(_definitions(catalog, composition), composition, catalog.environments[env], stage)
+
+
+def render_with(
+    files: Sequence[Path], composition: Composition, environment: Document, stage: Stage = "final"
+) -> list[dict[str, Any]]:
+    """As `render`, with the definitions in `files` (CUE, or the objects that a hub holds), whatever the pin says."""
     application = for_environment(composition, environment, stage)
     try:
         rendered = vela.dry_run(application, files)
     except vela.VelaError as error:
-        raise _explained(error, composition, env, application, files) from error
+        raise _explained(error, composition, environment.name, application, files) from error
     return _objects(rendered, composition, environment)
 
 

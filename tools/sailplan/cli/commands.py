@@ -20,6 +20,7 @@ COMMANDS = (
     "compose",
     "render",
     "check",
+    "definitions",
     "schema",
     "version",
     "completion",

@@ -95,17 +95,38 @@ def dry_run(application: Mapping[str, Any], definitions: Iterable[Path]) -> list
         (home / "definitions").mkdir()
         for file in definitions:
             (home / "definitions" / file.name).symlink_to(file)
-        (home / "kubeconfig").write_text(json.dumps(_NOWHERE))
         # JSON is YAML, and leaves nothing for a parser to retype.
         (home / "application.yaml").write_text(json.dumps(application))
-        done = proc.run(
-            [proc.tool("vela"), "dry-run", "--offline", "-d", "definitions", "-f", "application.yaml"],
-            timeout=TIMEOUT,
-            # A short run spends a third of its time collecting garbage that its end would free anyway.
-            env={"HOME": folder, "KUBECONFIG": str(home / "kubeconfig"), "GOGC": "400"},
-            cwd=home,
-        )
+        done = _run(home, "dry-run", "--offline", "-d", "definitions", "-f", "application.yaml")
     return judge(done, application)
+
+
+def definition(file: Path) -> dict[str, Any]:
+    """The Kubernetes object that a definition file becomes, as `vela def apply` would send it.
+
+    Raises:
+        ToolError: vela is missing, or the file is no definition.
+    """
+    import yaml
+
+    with tempfile.TemporaryDirectory(prefix="sailplan-vela-") as folder:
+        done = _run(Path(folder), "def", "apply", str(file.absolute()), "--dry-run")
+    if done.code:
+        raise proc.failed(done, f"vela cannot read {file.name}", f"vela def vet {file}")
+    made: dict[str, Any] = yaml.load(done.stdout, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return made
+
+
+def _run(home: Path, *args: str) -> proc.Completed:
+    """Run vela in a home of its own, with a kubeconfig that points nowhere."""
+    (home / "kubeconfig").write_text(json.dumps(_NOWHERE))
+    return proc.run(
+        [proc.tool("vela"), *args],
+        timeout=TIMEOUT,
+        # A short run spends a third of its time collecting garbage that its end would free anyway.
+        env={"HOME": str(home), "KUBECONFIG": str(home / "kubeconfig"), "GOGC": "400"},
+        cwd=home,
+    )
 
 
 def judge(done: proc.Completed, application: Mapping[str, Any]) -> list[Rendered]:
