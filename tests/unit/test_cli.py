@@ -419,7 +419,7 @@ class TestInit:
         ran = sailplan(
             "init", "mine", "--model", "qwen-coder-fim", "--with", "gateway", "--env", "sandbox", cwd=checkout
         )
-        assert (ran.code, ran.out) == (0, f"{checkout}/applications/mine/app.yaml\n"), ran
+        assert (ran.code, ran.out) == (0, "applications/mine/app.yaml\n"), ran
         text = (checkout / "applications/mine/app.yaml").read_text()
         assert text.startswith("# yaml-language-server: $schema=../../catalog/schema/json/App.json\n")
         assert len(text.splitlines()) <= 30

@@ -11,28 +11,28 @@ from pathlib import Path
 
 from sailplan import rules, schema
 from sailplan.catalog import read
-from sailplan.committed import drift, pins
+from sailplan.committed import drift, intents, pins
 from sailplan.compose import compose
 from sailplan.findings import errors
 from sailplan.model import Catalog, Document, Finding
 
 
-def everything(root: Path, intents: Sequence[Document] = ()) -> list[Finding]:
+def everything(root: Path, others: Sequence[Document] = ()) -> list[Finding]:
     """All findings about a checkout, and about intents from elsewhere.
 
     Raises:
         ToolError: cue is missing, or the schema itself is broken.
     """
     catalog, findings = read(root)
-    found = [*findings, *schema.validate(catalog, intents)]
-    apps = {**catalog.apps, **{app.name: app for app in intents}}
+    found = [*findings, *schema.validate(catalog, others)]
+    apps = {**catalog.apps, **{app.name: app for app in others}}
     usable = _usable(replace(catalog, apps=apps), found)
     if usable is None:
         return [*found, *rules.checkout(root)]
     wrong = [finding for app in usable.apps.values() for finding in rules.references(usable, app)]
     bad = {finding.position.file for finding in errors(wrong)}
     good = replace(usable, apps=_without(usable.apps, bad)) if bad else usable
-    kept = pins(good, good.apps.values())
+    kept = pins(intents(catalog))
     made = [compose(good, app, kept.get(name, "")) for name, app in good.apps.items()]
     committed = [one for one in made if one.app.name in catalog.apps and one.app is catalog.apps[one.app.name]]
     return [*found, *wrong, *rules.check(good, made), *rules.checkout(root), *drift(good, committed)]

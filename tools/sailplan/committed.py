@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sailplan.compose import DEFINITION
-from sailplan.model import Catalog, Composition, Document, Finding, Position
+from sailplan.model import Catalog, Composition, Finding, Position
 from sailplan.writer import dump
 
 FILE = "application.yaml"
@@ -27,22 +27,25 @@ def text(composition: Composition) -> str:
     return f"{made_by}\n{dump(composition.application)}"
 
 
-def place(catalog: Catalog, app: Document) -> Path:
-    """Where the Application of `app` is kept: beside its intent."""
-    return Path(catalog.root, app.file).parent / FILE
+def intents(catalog: Catalog) -> dict[str, Path]:
+    """File of every intent of a checkout, by the application's name."""
+    return {name: Path(catalog.root, app.file) for name, app in catalog.apps.items()}
 
 
-def pins(catalog: Catalog, apps: Iterable[Document]) -> dict[str, str]:
+def pins(files: Mapping[str, Path]) -> dict[str, str]:
     """Version of the component definition that each committed Application is pinned to.
 
     A published definition must not change what is already delivered, so composing again keeps the pin.
+
+    Args:
+        files: application -> file of its intent; the Application is beside it, if it was ever written.
     """
     found: dict[str, str] = {}
-    for app in apps:
-        path = place(catalog, app)
+    for name, file in files.items():
+        path = file.parent / FILE
         pinned = set(_PIN.findall(path.read_text(encoding="utf-8"))) if path.is_file() else set()
         if len(pinned) == 1:
-            found[app.name] = pinned.pop()
+            found[name] = pinned.pop()
     return found
 
 
@@ -69,7 +72,7 @@ def drift(catalog: Catalog, compositions: Iterable[Composition]) -> list[Finding
 
 
 def _differences(catalog: Catalog, made: Composition) -> Iterable[tuple[int, str, str]]:
-    path = place(catalog, made.app)
+    path = Path(catalog.root, made.app.file).parent / FILE
     fix = f"sailplan compose {made.app.name} --write"
     if not path.is_file():
         yield 0, "is missing", fix

@@ -33,7 +33,7 @@ def show(root: Path) -> Iterator[str]:
     """The lines of the demo."""
     catalog = load(root)
     app = catalog.apps[APP]
-    plan = pipeline.plan(catalog, [app], committed.pins(catalog, [app]))
+    plan = pipeline.plan(catalog, [app], committed.pins(committed.intents(catalog)))
     made = plan.compositions[0]
     environments = list(app.spec["environments"])
     yield from _application(made)

@@ -48,7 +48,7 @@ def compose(
     chosen = options.choose(catalog, apps, files)
     if write and set(chosen.files) != {document.name for document in chosen.apps}:
         raise UsageError("--write needs a file to write beside; what comes from stdin has none")
-    pins = {} if repin else committed.pins(chosen.catalog, chosen.apps)
+    pins = {} if repin else committed.pins(chosen.files)
     plan = pipeline.plan(chosen.catalog, chosen.apps, pins)
     options.warn(plan.findings)
     if write:
@@ -82,4 +82,4 @@ def _write(compositions: Sequence[Composition], chosen: options.Chosen) -> None:
     for made in compositions:
         path = chosen.files[made.app.name].parent / committed.FILE
         changed = committed.write(path, committed.text(made))
-        terminal.say(f"{'wrote' if changed else 'unchanged'} {path}")
+        terminal.say(f"{'wrote' if changed else 'unchanged'} {terminal.near(path)}")

@@ -44,7 +44,7 @@ def init(
     everything = load(options.root(catalog))
     path = Path(everything.root, "applications", name, "app.yaml")
     if path.exists():
-        raise UsageError(f"{path} exists already", "choose another name, or change that file")
+        raise UsageError(f"{terminal.near(path)} exists already", "choose another name, or change that file")
     environments = env or _first(everything.environments)
     text = scaffold.intent(name, model, capabilities or (), environments, owner or name)
     documents = read_intents(text, f"applications/{name}/app.yaml")
@@ -53,7 +53,7 @@ def init(
     options.warn(pipeline.plan(with_it, documents).findings)
     path.parent.mkdir(parents=True, exist_ok=True)
     committed.write(path, text)
-    terminal.out(f"{path}\n")
+    terminal.out(f"{terminal.near(path)}\n")
     terminal.hint(f"next: sailplan render {name}, then sailplan compose {name} --write")
 
 

@@ -52,7 +52,7 @@ def render(
     from sailplan import committed, pipeline
 
     chosen = options.choose(catalog, apps, files)
-    plan = pipeline.plan(chosen.catalog, chosen.apps, committed.pins(chosen.catalog, chosen.apps))
+    plan = pipeline.plan(chosen.catalog, chosen.apps, committed.pins(chosen.files))
     options.warn(plan.findings)
     objects = [item for made in plan.compositions for item in _objects(chosen, made, env, stage)]
     terminal.out(_text(objects, output))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TextIO
 
 PIPE_CLOSED = 141
@@ -41,6 +42,12 @@ def progress(text: str) -> None:
 def colour(stream: TextIO) -> bool:
     """Whether to colour what goes to `stream`."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def near(path: Path) -> str:
+    """A path as one would type it here: relative when it is below the working directory."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
