@@ -66,6 +66,8 @@ def _default_runtime(catalog: Catalog) -> str:
     """What the definition itself says when no layer does."""
     from sailplan.explain import definition
 
+    if "gpu" not in catalog.definitions:
+        return ""
     said = definition(catalog, "gpu").properties.get("runtimeClassName", {})
     return str(said.get("default", ""))
 
