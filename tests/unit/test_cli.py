@@ -490,6 +490,37 @@ class TestTrouble:
         assert (ran.code, ran.out) == (3, "")
         assert "SAILPLAN_VELA" in ran.err
 
+    @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+    def test_text_is_utf8_whatever_the_locale_says(self, checkout: Path, encoding: str) -> None:
+        path = checkout / "catalog/models/qwen-coder.yaml"
+        path.write_text(path.read_text().replace("Code chat", "Código \u2028"), encoding="utf-8")
+        env = {"PYTHONIOENCODING": encoding, "LC_ALL": "C"}
+        assert "Código" in program("get", "models", cwd=checkout, env=env).out
+
+    def test_bytes_that_are_no_text(self, tmp_path: Path) -> None:
+        (tmp_path / "x.yaml").write_bytes(b"kind: \xff\xfe")
+        ran = sailplan("compose", "-f", str(tmp_path / "x.yaml"))
+        assert (ran.code, ran.out) == (2, "")
+        assert "not UTF-8" in ran.err
+        done = subprocess.run(
+            [sys.executable, "-m", "sailplan", "compose", "-"],
+            input=b"\xff",
+            capture_output=True,
+            cwd=ROOT,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert b"not UTF-8" in done.stderr
+
+    def test_a_place_that_cannot_be_written(self, checkout: Path) -> None:
+        path = checkout / "applications/guardrail/application.yaml"
+        path.unlink()
+        path.mkdir()
+        ran = sailplan("compose", "guardrail", "--write", cwd=checkout)
+        assert ran.code == 1
+        assert "directory" in ran.err
+        assert not list(path.parent.glob("*.partial"))
+
     def test_a_bug_is_one_line_and_70(self, tmp_path: Path) -> None:
         broken = (
             "import sailplan.cli.version as v\nv._tool = lambda name: 1 / 0\n"

@@ -111,9 +111,10 @@ def read(source: str) -> list[Document]:
     """The intents in a file, or in stdin (`-`)."""
     from sailplan.catalog import read_intents
 
-    if source == "-":
-        return read_intents(sys.stdin.read(), "-")
-    path = Path(source)
-    if not path.is_file():
+    if source != "-" and not Path(source).is_file():
         raise UsageError(f"{source}: no such file")
-    return read_intents(path.read_text(encoding="utf-8", errors="replace"), source)
+    try:
+        text = terminal.stdin() if source == "-" else Path(source).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{source}: is not UTF-8 text (byte {error.start})") from error
+    return read_intents(text, source)

@@ -23,6 +23,7 @@ class Outcome:
         """Also ends on SIGTERM as on any error, so that programs we started are ended too."""
         import signal
 
+        terminal.use_utf8()
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
         return self
 

@@ -5,11 +5,24 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
 PIPE_CLOSED = 141
 """Exit code when the reader of our output went away: what a shell shows for a program that SIGPIPE ended."""
+
+
+def use_utf8() -> None:
+    """Read and write UTF-8 whatever the locale says: YAML and JSON are UTF-8."""
+    for stream, errors in ((sys.stdin, "strict"), (sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+def stdin() -> str:
+    """All of stdin."""
+    return sys.stdin.read()
 
 
 def out(text: str) -> None:
