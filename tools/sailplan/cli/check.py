@@ -42,7 +42,10 @@ def check(
     list_rules: Annotated[bool, typer.Option("--list-rules", help="Show what is checked, and why.")] = False,
     catalog: options.Catalog = "",
 ) -> None:
-    """Check the catalog, the definitions, the intents, and that what is committed is up to date."""
+    """Check the catalog, definitions, intents, and for drift.
+
+    Drift is what is committed and not up to date: composed Applications, generated schemas.
+    """
     from sailplan import checks
     from sailplan.findings import errors, worst_first
 

@@ -22,7 +22,10 @@ class Shell(StrEnum):
 
 @app.command(epilog="Bash: source <(sailplan completion bash). Fish: sailplan completion fish | source.")
 def completion(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
-    """Print the completion script for a shell; names complete from the catalog."""
+    """Print the completion script for a shell.
+
+    Names of models, capabilities, environments, applications and definitions complete from the catalog.
+    """
     import os
 
     # Typer prints its script when it is called with this variable; it is the one that the script sets later, too.

@@ -40,7 +40,10 @@ def compose(
     ] = False,
     catalog: options.Catalog = "",
 ) -> None:
-    """Print the KubeVela Application of an intent, ready for `vela up -f -`."""
+    """Print the Application of an intent, for `vela up -f -`.
+
+    With warnings on stderr. When anything is wrong, all of it is said and nothing is printed or written.
+    """
     from sailplan import committed, pipeline
 
     if write and (origin or output is not Format.yaml):

@@ -19,7 +19,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete.of_
 
 @app.command()
 def describe(type: Type, name: Name, catalog: options.Catalog = "") -> None:
-    """Show one thing with all that follows from it: fit, knobs, prerequisites."""
+    """Show one thing at length: fit, knobs, prerequisites."""
     from sailplan import listing, pipeline
     from sailplan.catalog import load
     from sailplan.describe import describe as text

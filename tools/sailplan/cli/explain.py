@@ -18,7 +18,10 @@ Definition = Annotated[
 
 @app.command()
 def explain(definition: Definition, catalog: options.Catalog = "") -> None:
-    """Show the parameters of a definition: usage, type, default and bounds."""
+    """Show the parameters of a definition.
+
+    Each with its usage, type, default and bounds; DEFINITION.FIELD shows what is inside a field.
+    """
     from sailplan.catalog import load
     from sailplan.explain import explain as text
 

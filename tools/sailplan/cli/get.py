@@ -43,7 +43,7 @@ def get(
     output: Annotated[Format, typer.Option("-o", "--output", help="How to print them.")] = Format.table,
     catalog: options.Catalog = "",
 ) -> None:
-    """List models, capabilities, environments, apps, definitions or gpus."""
+    """List models, capabilities, environments, apps and more."""
     from sailplan import listing
     from sailplan.catalog import load
 

@@ -34,7 +34,10 @@ def init(
     owner: Annotated[str, typer.Option("--owner", metavar="TEAM", help="Team that answers for it.")] = "",
     catalog: options.Catalog = "",
 ) -> None:
-    """Write applications/APP/app.yaml; --model, --with and --env may be given several times."""
+    """Begin an application: writes applications/APP/app.yaml.
+
+    --model, --with and --env may be given several times. What would be refused is not written.
+    """
     from dataclasses import replace
     from pathlib import Path
 

@@ -48,7 +48,10 @@ def render(
     stage: Annotated[Stage, typer.Option("--stage", help="After the last or the first deploy step.")] = Stage.final,
     catalog: options.Catalog = "",
 ) -> None:
-    """Print the objects that each environment gets, rendered by KubeVela itself; no cluster is asked."""
+    """Print the objects that each environment gets.
+
+    KubeVela itself renders them, on this machine: no cluster is asked, and none need exist.
+    """
     from sailplan import committed, pipeline
 
     chosen = options.choose(catalog, apps, files)

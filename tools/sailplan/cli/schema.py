@@ -26,7 +26,10 @@ def schema(
     write: Annotated[bool, typer.Option("--write", help="Bring all generated files up to date instead.")] = False,
     catalog: options.Catalog = "",
 ) -> None:
-    """Print the JSON Schema that is made from the CUE schema, for editors and other tools."""
+    """Print the JSON Schema of a kind of document.
+
+    It is made from the CUE schema, or from a definition's parameters, for editors and other tools.
+    """
     from pathlib import Path
 
     from sailplan import generated, writer

@@ -25,7 +25,7 @@ def version(
     output: Annotated[Format, typer.Option("-o", "--output", help="How to print them.")] = Format.text,
     catalog: options.Catalog = "",
 ) -> None:
-    """Print the versions of sailplan, of the tools it uses, and of the definitions in this checkout."""
+    """Print versions of sailplan, its tools and definitions."""
     from sailplan import __version__, writer
 
     programs = {"sailplan": __version__, "cue": _tool("cue"), "vela": _tool("vela")}
