@@ -51,7 +51,9 @@ class ToolError(SailplanError):
 
     exit_code = 3
 
-    def __init__(self, message: str, hint: str = "", command: Sequence[str] = (), code: int = 0, stderr: str = "") -> None:
+    def __init__(
+        self, message: str, hint: str = "", command: Sequence[str] = (), code: int = 0, stderr: str = ""
+    ) -> None:
         super().__init__(message, hint)
         self.command = tuple(command)
         self.code = code
