@@ -65,6 +65,54 @@ def publish(
     terminal.out(_summary(changes, dry_run))
 
 
+@app.command()
+def render(names: Names = None, catalog: options.Catalog = "") -> None:
+    """Print definitions as the Kubernetes objects that a hub gets; no cluster is asked."""
+    from sailplan import writer
+    from sailplan.catalog import load
+    from sailplan.publish import wanted
+
+    everything = load(options.root(catalog))
+    known(everything, names)
+    terminal.out(writer.dump_all((one for _, one in wanted(everything, names or ()).values()), blocks=True))
+
+
+@app.command()
+def check(names: Names = None, catalog: options.Catalog = "") -> None:
+    """Check definitions by themselves: vela accepts them, they say a version, and their example renders."""
+    from sailplan import vetting
+    from sailplan.catalog import load
+
+    everything = load(options.root(catalog))
+    known(everything, names)
+    found = vetting.check(everything, names or ())
+    if found:
+        raise FindingsError(found)
+    terminal.out(f"{len(names or everything.definitions)} definitions: no findings\n")
+
+
+@app.command()
+def package(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="Where to write it.")] = "build/addon",
+    version: Annotated[str, typer.Option("--version", metavar="X.Y.Z", help="Version of the addon.")] = "",
+    catalog: options.Catalog = "",
+) -> None:
+    """Write the definitions as a KubeVela addon, for `vela addon enable DIR`."""
+    from pathlib import Path
+
+    from sailplan import __version__
+    from sailplan import package as library
+    from sailplan.catalog import load
+    from sailplan.errors import UsageError
+    from sailplan.published import parsed
+
+    if version and not parsed(version):
+        raise UsageError(f"--version {version} is not MAJOR.MINOR.PATCH")
+    files = library.addon(load(options.root(catalog)), version or __version__)
+    library.write(Path(folder), files)
+    terminal.out(f"wrote {folder}: {len(files)} files\n")
+
+
 def known(catalog: Catalog, names: Sequence[str] | None) -> None:
     """Refuse names of definitions that do not exist."""
     from sailplan.names import unknown

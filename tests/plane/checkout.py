@@ -1,0 +1,53 @@
+"""A checkout of one's own, to change definitions in and to run `sailplan` in against the plane's hub."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from plane.support import ROOT, Desk
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def all(self) -> str:
+        return self.out + self.err
+
+
+class Checkout:
+    """A copy of what a checkout is to `sailplan`: definitions, catalog, applications."""
+
+    def __init__(self, folder: Path, desk: Desk) -> None:
+        self.folder = folder
+        self._desk = desk
+        for name in ("definitions", "catalog", "applications"):
+            shutil.copytree(ROOT / name, folder / name)
+
+    def sailplan(self, *args: str, timeout: float = 300.0) -> Ran:
+        program = Path(sys.executable).with_name("sailplan")
+        env = {**os.environ, "KUBECONFIG": str(self._desk.plane.kubeconfig)}
+        done = subprocess.run(
+            [program, *args], cwd=self.folder, env=env, capture_output=True, text=True, timeout=timeout, check=False
+        )
+        assert "Traceback" not in done.stderr
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def edit(self, name: str, old: str = "", new: str = "", version: str = "") -> None:
+        """Change a definition's text, and give it another version."""
+        (file,) = self.folder.glob(f"definitions/*/{name}.cue")
+        text = file.read_text(encoding="utf-8")
+        assert old in text
+        text = text.replace(old, new) if old else text
+        if version:
+            text = re.sub(r'version: "[^"]+"', f'version: "{version}"', text, count=1)
+        file.write_text(text, encoding="utf-8")
