@@ -7,7 +7,6 @@ repository render, to the same objects, with the published definitions and with 
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 from sailplan import differences
 from sailplan.errors import FindingsError
 from sailplan.model import Composition, Document
+from sailplan.sources import as_files, used
 from sailplan.toolbox import proc
 
 Definitions = Mapping[str, Mapping[str, Any]]
@@ -74,18 +74,18 @@ def effects(
 def _effect(made: Composition, environment: Document, before: Mapping[str, Path], after: Mapping[str, Path]) -> Effect:
     from sailplan.render import render_with
 
-    used = list(_used(made))
+    names = list(used(made))
     name = made.app.name
     try:
-        new = render_with([after[one] for one in used], made, environment)
+        new = render_with([after[one] for one in names], made, environment)
     except FindingsError as error:
         try:
-            render_with([before[one] for one in used], made, environment)
+            render_with([before[one] for one in names], made, environment)
         except FindingsError:
             return Effect(name, environment.name)  # it does not render as it is, so nothing gets worse
         return Effect(name, environment.name, tuple(_said(error)))
     try:
-        old = render_with([before[one] for one in used], made, environment)
+        old = render_with([before[one] for one in names], made, environment)
     except FindingsError:
         return Effect(name, environment.name)
     return Effect(name, environment.name, differences=tuple(differences.compare(old, new)))
@@ -99,20 +99,9 @@ def _said(error: FindingsError) -> Iterator[str]:
         yield f"{one.field}: {one.message}{details}"
 
 
-def _used(made: Composition) -> Iterator[str]:
-    """Names of the definitions of an Application: the component's first."""
-    yield str(made.application["spec"]["components"][0]["type"]).partition("@")[0]
-    yield from sorted({name for component in made.components for name in component.traits})
-
-
 def _files(folder: Path, definitions: Definitions) -> dict[str, Path]:
     folder.mkdir()
-    found = {name: folder / f"{name}.yaml" for name in definitions}
-    for name, definition in definitions.items():
-        kept = {key: definition[key] for key in ("apiVersion", "kind", "spec")}
-        metadata = {key: definition["metadata"].get(key) for key in ("name", "namespace", "annotations", "labels")}
-        found[name].write_text(json.dumps({**kept, "metadata": {k: v for k, v in metadata.items() if v}}))
-    return found
+    return as_files(definitions, folder)
 
 
 def _schema(definition: Mapping[str, Any]) -> dict[str, Any]:

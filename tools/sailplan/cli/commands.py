@@ -20,6 +20,7 @@ COMMANDS = (
     "compose",
     "render",
     "check",
+    "upgrade",
     "definitions",
     "schema",
     "version",
