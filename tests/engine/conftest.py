@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,19 @@ from engine.lists import rendered
 from engine.table import FACTS, MODEL
 from toolchain.engine.ask import Answer, Case, ask
 from toolchain.engine.environment import ensure, variables
-from toolchain.engine.flags import REMOVED
+from toolchain.engine.flags import FILE, REMOVED
+
+SPELLINGS = sorted(
+    {
+        spelling
+        for row in json.loads(FILE.read_text(encoding="utf-8"))["flags"]
+        for name in (row["name"], row.get("negation", row["name"]))
+        for cut in (name[: len(name) // 2], name[:-4], name[:-1], name)
+        for spelling in (cut, f"--{cut[2:].replace('-', '_')}")
+        if len(cut) > len("--no-") and cut != "--model"  # which has a row of its own in the table
+    }
+)
+"""Each flag: whole and cut short, with dashes and with underscores."""
 
 NEEDS_WEIGHTS = {"awq", "gptq", "bitsandbytes"}
 """Quantizations that only weights of that kind have; the tiny model has none."""
@@ -27,6 +40,7 @@ class Engine:
         facts: what its parser knows.
         table: answers to the rows of the table, by their names.
         removed: answers to flags of earlier versions.
+        spellings: answers to beginnings of flags, each with a value.
         rendered: each rendered list with its answer, by where it comes from.
         configured: the same lists for the tiny model, as far as the configuration.
     """
@@ -34,6 +48,7 @@ class Engine:
     facts: dict[str, Any]
     table: dict[str, Answer]
     removed: dict[str, Answer]
+    spellings: dict[str, Answer]
     rendered: dict[str, tuple[list[str], Answer]]
     configured: dict[str, tuple[list[str], Answer]]
 
@@ -61,6 +76,7 @@ def engine(tiny: Path, containers: dict[str, dict[str, Any]]) -> Engine:
     cases = [
         *(Case([model if word == MODEL else word for word in fact.argv], fact.config) for fact in FACTS.values()),
         *(Case([model, f"{flag}=1"]) for flag in REMOVED),
+        *(Case([model, f"{spelling}=1"]) for spelling in SPELLINGS),
         *(Case(argv) for argv in lists.values()),
         *(Case(argv, config=True) for argv in local.values()),
     ]
@@ -70,6 +86,7 @@ def engine(tiny: Path, containers: dict[str, dict[str, Any]]) -> Engine:
         facts,
         {name: next(rest) for name in FACTS},
         {flag: next(rest) for flag in REMOVED},
+        {spelling: next(rest) for spelling in SPELLINGS},
         {label: (argv, next(rest)) for label, argv in lists.items()},
         {label: (argv, next(rest)) for label, argv in local.items()},
     )

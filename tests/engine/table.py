@@ -52,6 +52,8 @@ FACTS: dict[str, Fact] = {
     "model first": serve("--served-model-name", "a", args={"served_model_name": ["a"], "model_tag": MODEL}),
     "a list swallows the model": Fact(("--served-model-name", "a", MODEL), "parse", "first positional argument"),
     "a list of adapters swallows the model": Fact((*LORA, "--lora-modules", "a=/x", MODEL), "parse", "Invalid"),
+    # `vllm serve` moves the value of --model to the front, where a model already is.
+    "a second model": refused("parse", "unrecognized arguments", "--model=other"),
     # spelling
     "underscores": serve("--max_num_seqs=9", args={"max_num_seqs": 9}),
     "beginning of a flag": serve("--max-model", "256", args={"max_model_len": 256}),

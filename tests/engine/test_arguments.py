@@ -12,6 +12,8 @@ import yaml
 from engine.conftest import Engine
 from engine.lists import ROOT
 from engine.table import FACTS, MODEL
+from sailplan.catalog import load
+from sailplan.rules import flags as rules
 from toolchain.engine import NAME, VERSION, flags
 
 pytestmark = pytest.mark.engine
@@ -48,6 +50,17 @@ def test_quantizations_of_the_definition_exist(engine: Engine, name: str) -> Non
 def test_removed_flags_are_refused(engine: Engine, flag: str) -> None:
     answer = engine.removed[flag]
     assert (answer.stage, "unrecognized arguments" in answer.error) == ("parse", True), answer
+
+
+def test_check_reads_spellings_as_the_engine_does(engine: Engine) -> None:
+    """What `sailplan check` says a spelling stands for: one flag, several, or none."""
+    listed = rules.engine(load(ROOT), NAME)
+    assert listed
+    for spelling, answer in engine.spellings.items():
+        wrong = {"ambiguous option": "several", "unrecognized arguments": "none"}
+        said = next((kind for words, kind in wrong.items() if words in answer.error), "one")
+        found = len(listed.find(spelling))
+        assert ("none", "one", "several")[min(found, 2)] == said, f"{spelling}: {listed.find(spelling)}, {answer.error}"
 
 
 def test_every_rendered_list_is_accepted(engine: Engine) -> None:

@@ -15,7 +15,7 @@ from toolchain.errors import BuildFailed
 from .environment import ensure, variables
 
 _PROBE = Path(__file__).with_name("probe.py")
-_SECONDS = 600.0
+_SECONDS = 1800.0
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from toolchain import cache
-from toolchain.errors import ToolchainError
 from toolchain.process import run, say
 
 from . import RELEASED, VERSION
-from .environment import LOCK, PYTHONS
+from .environment import LOCK, PYTHONS, ensure
 
 # PyPI has no CPU build of torch. Its CUDA build needs these three of NVIDIA's libraries to load; the others are stubs.
 _OVERRIDES = """\
@@ -44,15 +43,13 @@ Pins = dict[tuple[str, str], frozenset[str]]
 
 
 def lock() -> None:
-    """Resolve with uv for each version of Python, and write what they have together.
+    """Resolve with the environment's own uv for each version of Python, and write what they have together.
 
     Raises:
-        ToolchainError: there is no uv in the cache.
+        ToolchainError: the environment is missing and cannot be built from the lock as it is.
         BuildFailed: uv finds no solution.
     """
-    uv = cache.root() / "uv" / "bin" / "uv"
-    if not uv.exists():
-        raise ToolchainError("uv is not in the cache", "`python -m toolchain lock` fetches it (and pins .venv anew)")
+    uv = ensure().with_name("uv")
     LOCK.write_text(_HEADER + render({python: _resolve(uv, python) for python in PYTHONS}), encoding="utf-8")
     say(f"wrote {LOCK}")
 
