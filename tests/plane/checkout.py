@@ -49,5 +49,5 @@ class Checkout:
         assert old in text
         text = text.replace(old, new) if old else text
         if version:
-            text = re.sub(r'version: "[^"]+"', f'version: "{version}"', text, count=1)
+            text = re.sub(r'(?m)^(\s*version:\s*)"[^"]+"', rf'\g<1>"{version}"', text, count=1)
         file.write_text(text, encoding="utf-8")

@@ -5,6 +5,7 @@ The tests of this file are one story and run in its order; afterwards the hub ha
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from localplane.components import HUB
 from localplane.hub import SYSTEM
 from plane.checkout import Checkout
 from plane.support import APP_API, DEPLOYMENT, Desk
+from plane.test_2_definitions import KINDS
 
 APP = "guardrail"
 
@@ -24,7 +26,8 @@ def _as_before(published: Desk) -> Iterator[None]:
     """The hub has the definitions of this checkout, and afterwards no others."""
     yield
     client = published.plane.clusters[HUB].client
-    published.vela("delete", APP, "-n", "default", "--yes", "--wait")
+    if client.find(APP_API, "Application", APP, "default"):
+        published.vela("delete", APP, "-n", "default", "--yes", "--wait")
     for file in published.definitions():
         published.vela("def", "apply", str(file))
     for one in client.list(APP_API, "DefinitionRevision", SYSTEM):
@@ -143,3 +146,47 @@ def test_a_trait_that_changes_objects_wants_a_yes(desk: Desk, checkout: Checkout
     assert done.code == 0, done.all
     assert live_version(desk, "TraitDefinition", "observability") == "1.1.0"
     assert desk.revisions("observability") == ["observability-v1.0.0", "observability-v1.1.0"]
+
+
+def test_an_upgrade_moves_the_pin_and_shows_what_changes(desk: Desk, checkout: Checkout) -> None:
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for args in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
+        subprocess.run([*git, *args], cwd=checkout.folder, check=True)
+    assert checkout.sailplan("upgrade", APP).out == f"{APP} is at v1.0.0\n"
+    checkout.edit("vllm-model", '*"8Gi"', '*"9Gi"', version="1.1.0")
+    done = checkout.sailplan("upgrade", APP)
+    assert done.code == 0, done.all
+    assert done.out.splitlines()[:3] == [
+        f"{APP}: v1.0.0 -> v1.1.0",
+        "sandbox:",
+        f"~ changed deployment.apps/{APP}",
+    ]
+    assert '  +            sizeLimit: "9Gi"' in done.out
+    client, namespace = desk.cluster("sandbox")
+    text = (checkout.folder / "applications" / APP / "application.yaml").read_text(encoding="utf-8")
+    assert 'type: "vllm-model@v1.1.0"' in text
+    desk.up(text)
+
+    def shared_memory() -> str:
+        pod = client.get(*DEPLOYMENT, APP, namespace)["spec"]["template"]["spec"]
+        return str(next(one["emptyDir"]["sizeLimit"] for one in pod["volumes"] if one["name"] == "shm"))
+
+    desk.until("the Deployment has it", lambda: shared_memory() == "9Gi", app=APP)
+
+
+def test_the_addon_installs_where_there_is_nothing_of_ours(desk: Desk, checkout: Checkout) -> None:
+    client = desk.plane.clusters[HUB].client
+    desk.vela("delete", APP, "-n", "default", "--yes", "--wait")
+    for file in desk.definitions():
+        client.delete(APP_API, KINDS[file.parent.name], file.stem, SYSTEM)
+    desk.until("no revision is left", lambda: not any(desk.revisions(file.stem) for file in desk.definitions()))
+
+    addon = checkout.folder / "addon"
+    assert checkout.sailplan("definitions", "package", str(addon)).code == 0
+    desk.vela("addon", "enable", str(addon), "--yes", timeout=200)
+    assert "sailplan" in desk.vela("addon", "list")
+    for file in desk.definitions():
+        desk.until(f"{file.stem} can be pinned", lambda name=file.stem: desk.revisions(name) == [f"{name}-v1.0.0"])
+    assert checkout.sailplan("definitions", "publish").out.splitlines()[-1].startswith("nothing to publish")
+    desk.vela("addon", "disable", "sailplan", "--yes", timeout=200)
+    desk.until("its definitions are gone", lambda: client.find(APP_API, "TraitDefinition", "gpu", SYSTEM) is None)

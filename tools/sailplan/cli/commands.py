@@ -20,6 +20,7 @@ COMMANDS = (
     "compose",
     "render",
     "check",
+    "diff",
     "upgrade",
     "definitions",
     "schema",
