@@ -69,8 +69,15 @@ def test_R50_every_rule_has_a_request_timeout(given: Any, seconds: str) -> None:
         both = {"ai-gateway-route": given, "lora-canary": {"adapters": {"a": adapter}}}
         rules = one([(trait, both[trait]) for trait in order])["AIGatewayRoute/model"]["spec"]["rules"]
         assert [rule["timeouts"] for rule in rules] == [{"request": seconds}] * 2
-    route = one({"http-route": {"hostname": "a.b", **given}})["HTTPRoute/model"]
+    route = one({"http-route": {"hostname": "a.b", **given}})["HTTPRoute/model-web"]
     assert route["spec"]["rules"][0]["timeouts"] == {"request": seconds}
+
+
+def test_a_route_of_its_own_beside_the_one_that_the_ai_gateway_makes() -> None:
+    """For an AIGatewayRoute its controller makes an HTTPRoute of the same name, whatever stood there before."""
+    objects = one({"ai-gateway-route": {}, "http-route": {"hostname": "a.b"}})
+    made = {route["metadata"]["name"] for route in kinds(objects, "AIGatewayRoute")}
+    assert made and not made & {route["metadata"]["name"] for route in kinds(objects, "HTTPRoute")}
 
 
 def test_R51_route_to_backend_by_name() -> None:
