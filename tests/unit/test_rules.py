@@ -186,6 +186,20 @@ CASES = [
         "have the same name in namespace llm-dev",
         app="other",
     ),
+    Case("SP113", {f"{FLEET}: spec components 1 name": "xplane-qwen-coder-preload"}, "the ServiceAccount"),
+    Case("SP113", {f"{FLEET}: spec components 1 name": f"xplane-qwen-coder-canary-{DPO}"}, "the AIServiceBackend"),
+    Case(
+        "SP113",
+        {"apps/other": second_app(name="xplane-qwen-coder-preload")},
+        "other/xplane-qwen-coder-preload and inference-fleet/xplane-qwen-coder both make",
+        app="other",
+    ),
+    Case(
+        "SP113",
+        {"environments/dev: spec overrides": {"properties": {"weights": {"claimName": "all"}}}},
+        "the PersistentVolumeClaim all",
+    ),
+    Case("SP125", {f"{FLEET}: spec components 1 name": "x" * 45}, "has 45 characters"),
     Case("SP401", {f"{ADAPTERS} xplane-qwen-coder-securecode weightPercent": 90}, "add up to 100 percent"),
     Case(
         "SP402",
