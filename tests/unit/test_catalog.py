@@ -221,6 +221,18 @@ def test_intents_come_from_anywhere() -> None:
             read_intents(text, "-")
 
 
+@pytest.mark.parametrize("text", [f"{APP}---\n", f"---\n---\n{APP}", f"# nothing\n---\n{APP}---\n# nothing\n"])
+def test_empty_documents_around_an_intent_are_nothing(text: str) -> None:
+    (document,) = read_intents(text, "-")
+    assert document.at("metadata", "owner").line == text[: text.index("owner")].count("\n") + 1
+
+
+def test_two_intents_of_one_name() -> None:
+    with pytest.raises(FindingsError) as refused:
+        read_intents(APP + "---\n" + APP, "-")
+    assert [(one.id, str(one.position)) for one in refused.value.findings] == [("SP012", "-:8:12")]
+
+
 def test_a_name_that_exists_is_a_duplicate(checkout: Path) -> None:
     (checkout / "catalog/models/n.yaml").write_text(MODEL, encoding="utf-8")
     catalog: Catalog = read(checkout)[0]

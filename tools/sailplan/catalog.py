@@ -99,6 +99,12 @@ def read_intents(text: str, file: str) -> list[Document]:
     for index, one in enumerate(parsed):
         made, wrong = document(one.data, file, Positions(text, index), "App")
         findings += wrong
+        if made and any(made.name == other.name for other in intents):
+            message = f"another App is named {made.name} too"
+            at = made.at("metadata", "name")
+            findings.append(
+                Finding("SP012", "error", at, "metadata.name", message, made.name, fix="rename one of them")
+            )
         intents += [made] if made else []
     if not parsed and not findings:
         findings.append(unreadable(file, "there is no document in it", "`sailplan init` writes an intent"))

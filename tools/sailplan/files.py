@@ -151,7 +151,8 @@ def document(
         name: the name that the file or folder has; without it any name will do.
     """
     if not isinstance(data, Mapping):
-        message = f"a {kind} is a map that starts with apiVersion and kind; this is none"
+        article = "an" if kind[0] in "AE" else "a"
+        message = f"{article} {kind} is a map that starts with apiVersion and kind; this is none"
         return None, [Finding("SP010", "error", Position(file, 1, 1), "", message, shortened(data))]
     metadata = data.get("metadata")
     said = metadata.get("name") if isinstance(metadata, Mapping) else None

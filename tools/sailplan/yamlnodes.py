@@ -48,7 +48,7 @@ class Positions(Mapping[Path, tuple[int, int]]):
 
     def _all(self) -> dict[Path, tuple[int, int]]:
         if self._found is None:
-            nodes = [node for node in yaml.compose_all(self._text, Loader=Loader) if node is not None]
+            nodes = roots(self._text)
             self._found = dict(_places(nodes[self._index], ())) if self._index < len(nodes) else {}
         return self._found
 
@@ -60,6 +60,16 @@ class Positions(Mapping[Path, tuple[int, int]]):
 
     def __len__(self) -> int:
         return len(self._all())
+
+
+def roots(text: str) -> list[Any]:
+    """The documents of a text; empty ones, such as after a last `---`, are left out.
+
+    Raises:
+        yaml.YAMLError: the text is not YAML.
+    """
+    nodes = [node for node in yaml.compose_all(text, Loader=Loader) if node is not None]
+    return [node for node in nodes if not isinstance(node, yaml.ScalarNode) or node.value or node.style]
 
 
 def place(node: Any) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from sailplan.findings import dotted, shortened
 from sailplan.model import Finding, Path, Position
 from sailplan.scalars import Plain, plain
 from sailplan.yamlfaults import MAX_DEPTH, deep, syntax, too_deep
-from sailplan.yamlnodes import MERGE, Loader, Positions, place
+from sailplan.yamlnodes import MERGE, Positions, place, roots
 
 __all__ = ["MAX_DEPTH", "MAX_VALUES", "Parsed", "Positions", "parse"]
 
@@ -52,7 +52,7 @@ def parse(text: str, file: str) -> tuple[list[Parsed], list[Finding]]:
         beyond = too_deep(text)
         if beyond:
             return [], [deep(Position(file, *beyond))]
-        nodes = [node for node in yaml.compose_all(text, Loader=Loader) if node is not None]
+        nodes = roots(text)
     except yaml.YAMLError as error:
         return [], [syntax(error, text, file)]
     reader = _Reader(file)
