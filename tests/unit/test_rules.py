@@ -85,6 +85,7 @@ CASES = [
     ),
     Case("SP111", {f"{FLEET}: spec components 0 name": "vllm"}, "VLLM_PORT"),
     Case("SP111", {f"{CODER}: spec servedName": "vllm"}, "VLLM_PORT"),
+    Case("SP111", {f"{FLEET}: spec components 0 name": "default"}, "ServiceAccount"),
     # Presets and environments.
     Case("SP114", {"environments/dev: spec clusters": []}, "nothing would be deployed"),
     Case("SP115", {f"{CODER}: spec engine": "vllm-0.25"}, "unknown engine vllm-0.25", "vllm-0.25.0"),

@@ -94,14 +94,21 @@ def duplicate_component(catalog: Catalog, app: Document) -> Problems:
             seen.setdefault(name, index)
 
 
-@intent_rule("SP111", "component named vllm")
+_RESERVED = {
+    "vllm": "its Service would set VLLM_PORT, which the engine reads",
+    "default": "its ServiceAccount would be the one of all other pods in the namespace",
+}
+
+
+@intent_rule("SP111", "component name that is taken")
 def reserved(catalog: Catalog, app: Document) -> Problems:
-    """A Service named vllm makes Kubernetes set VLLM_PORT in every pod of the namespace, which the engine reads."""
+    """A Service named vllm sets VLLM_PORT in every pod, which the engine reads; default is the namespace's account."""
     for index, component in enumerate(app.spec["components"]):
-        if component_name(catalog, component) == "vllm":
+        name = component_name(catalog, component)
+        if name in _RESERVED:
             path = ("spec", "components", index, "name" if "name" in component else "model")
-            message = "a component may not be named vllm: its Service would set VLLM_PORT, which the engine reads"
-            yield Problem(app.at(*path), dotted(path), message, "vllm", fix="give it another name")
+            message = f"a component may not be named {name}: {_RESERVED[name]}"
+            yield Problem(app.at(*path), dotted(path), message, name, fix="give it another name")
 
 
 @intent_rule("SP303", "conflicting capabilities")
