@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from plane.support import ROOT, Desk
+from plane.support import Desk
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,19 @@ class Ran:
         return self.out + self.err
 
 
+def copied(source: Path, folder: Path) -> Path:
+    """Copy what a checkout is to `sailplan`: definitions, catalog, applications."""
+    for name in ("definitions", "catalog", "applications"):
+        shutil.copytree(source / name, folder / name)
+    return folder
+
+
 class Checkout:
-    """A copy of what a checkout is to `sailplan`: definitions, catalog, applications."""
+    """A copy of a checkout, and the hub of a desk."""
 
     def __init__(self, folder: Path, desk: Desk) -> None:
         self.folder = folder
         self._desk = desk
-        for name in ("definitions", "catalog", "applications"):
-            shutil.copytree(ROOT / name, folder / name)
 
     def sailplan(self, *args: str, timeout: float = 300.0) -> Ran:
         program = Path(sys.executable).with_name("sailplan")

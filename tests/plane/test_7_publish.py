@@ -14,8 +14,8 @@ import yaml
 
 from localplane.components import HUB
 from localplane.hub import SYSTEM
-from plane.checkout import Checkout
-from plane.support import APP_API, DEPLOYMENT, Desk
+from plane.checkout import Checkout, copied
+from plane.support import APP_API, DEPLOYMENT, ROOT, Desk
 from plane.test_2_definitions import KINDS
 
 APP = "guardrail"
@@ -35,9 +35,15 @@ def _as_before(published: Desk) -> Iterator[None]:
             client.delete(APP_API, "DefinitionRevision", one["metadata"]["name"], SYSTEM)
 
 
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """This checkout as it was when the story began: people may be working on it meanwhile."""
+    return copied(ROOT, tmp_path_factory.mktemp("source"))
+
+
 @pytest.fixture
-def checkout(tmp_path: Path, desk: Desk) -> Checkout:
-    return Checkout(tmp_path, desk)
+def checkout(tmp_path: Path, source: Path, desk: Desk) -> Checkout:
+    return Checkout(copied(source, tmp_path), desk)
 
 
 def live_version(desk: Desk, kind: str, name: str) -> str:

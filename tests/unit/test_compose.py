@@ -401,8 +401,14 @@ class TestApplication:
             "type": "garbage-collect",
             "properties": {"rules": [{"selector": {"resourceTypes": ["PersistentVolumeClaim"]}, "strategy": "never"}]},
         }
+        assert policy(made, "take-weights") == {
+            "name": "take-weights",
+            "type": "take-over",
+            "properties": {"rules": [{"selector": {"resourceTypes": ["PersistentVolumeClaim"]}}]},
+        }, "an Application that is made again finds the claims of the one before it"
         only = compose(catalog(), app(environments=("production",))).application
         assert policy(only, "keep-weights") is None, "a claim that exists already is not ours to keep"
+        assert policy(only, "take-weights") is None
 
     def test_every_policy_that_a_step_names_exists(self) -> None:
         """R24: and every override and topology is used by a step."""

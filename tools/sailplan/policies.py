@@ -24,7 +24,7 @@ def override_name(environment: str) -> str:
 
 
 def policies(environments: Sequence[Document], components: Sequence[Component]) -> list[dict[str, Any]]:
-    """All policies, in the order: each environment's two, routes held back, replicas left alone, claims kept.
+    """All policies: each environment's two, routes held back, replicas left alone, claims kept and taken over.
 
     A policy that would say nothing is not written: KubeVela refuses an override without components.
     """
@@ -72,14 +72,24 @@ def apply_once(components: Iterable[Component]) -> list[dict[str, Any]]:
 
 
 def keep_weights(components: Iterable[Component]) -> list[dict[str, Any]]:
-    """Claims that we render hold downloaded weights, so deleting the Application must not delete them."""
+    """Claims that we render hold downloaded weights, so deleting the Application must not delete them.
+
+    And an Application that is made again takes them over: KubeVela refuses to apply over an object that is there and
+    belongs to nobody (measured).
+    """
     renders = any(
         "preload" in traits and traits["preload"].get("createClaim", True)
         for component in components
         for _, traits in component.environments.values()
     )
-    rule = {"selector": {"resourceTypes": ["PersistentVolumeClaim"]}, "strategy": "never"}
-    return [{"name": "keep-weights", "type": "garbage-collect", "properties": {"rules": [rule]}}] if renders else []
+    claims = {"selector": {"resourceTypes": ["PersistentVolumeClaim"]}}
+    kept = {
+        "name": "keep-weights",
+        "type": "garbage-collect",
+        "properties": {"rules": [{**claims, "strategy": "never"}]},
+    }
+    taken = {"name": "take-weights", "type": "take-over", "properties": {"rules": [claims]}}
+    return [kept, taken] if renders else []
 
 
 def _override(name: str, components: list[dict[str, Any]]) -> list[dict[str, Any]]:
