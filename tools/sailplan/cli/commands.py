@@ -21,6 +21,7 @@ COMMANDS = (
     "render",
     "check",
     "diff",
+    "status",
     "upgrade",
     "definitions",
     "schema",

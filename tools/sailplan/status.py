@@ -1,0 +1,232 @@
+"""What a hub and its clusters say about an Application, environment by environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sailplan import reasons, written
+from sailplan.errors import ClusterError
+from sailplan.live import APP_API
+from sailplan.model import Catalog, Document
+from sailplan.toolbox.kube import Cluster, Object
+from sailplan.workflow import deploy_name
+
+_NAME, _PART = "app.kubernetes.io/name", "app.kubernetes.io/component"
+_WAITS = ("running", "suspending", "pending")
+_RESOURCE = "nvidia.com/gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One component in one cluster.
+
+    Attributes:
+        name, cluster: which.
+        health: healthy, unhealthy, or absent (nothing of it is there yet).
+        message: what its definition says of it.
+        reasons: why it is not healthy: its traits' words, its pods', its preload Job's.
+        gpus: GPUs that its pods ask for.
+    """
+
+    name: str
+    cluster: str
+    health: str
+    message: str
+    reasons: tuple[str, ...]
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """GPUs of one cluster: there in all, free, asked for by this environment, and its budget (0: no budget known)."""
+
+    cluster: str
+    total: int
+    free: int
+    asked: int
+    budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One environment.
+
+    Attributes:
+        name, namespace: which.
+        state: live, deploying, failed, "waits for approval", or "not reached".
+        message: what its deploy step says.
+        parts: its components.
+        gpus: of each of its clusters.
+        unreachable: clusters that do not answer, and why.
+    """
+
+    name: str
+    namespace: str
+    state: str
+    message: str
+    parts: tuple[Part, ...]
+    gpus: tuple[Gpus, ...]
+    unreachable: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A whole Application: KubeVela's phase and message, the environment whose approval is waited for, environments."""
+
+    app: str
+    phase: str
+    message: str
+    approval: str
+    environments: tuple[Place, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether everything is delivered and works."""
+        parts = [part for place in self.environments for part in place.parts]
+        return self.phase == "running" and all(part.health == "healthy" for part in parts)
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing goes on by itself any more."""
+        return self.phase in ("workflowFailed", "workflowTerminated", "unhealthy")
+
+    def plain(self) -> dict[str, Any]:
+        """As data for JSON."""
+        return asdict(self)
+
+
+def read(catalog: Catalog, hub: Cluster, name: str, namespace: str) -> Status:
+    """Ask the hub, and every cluster that the Application names.
+
+    Args:
+        catalog: for budgets and names of GPU resources.
+        hub: where the Application is.
+        name: of the Application.
+        namespace: of the Application.
+
+    Raises:
+        ClusterError: the hub does not answer, or has no such Application. A cluster that does not answer is reported.
+    """
+    found = hub.find(APP_API, "Application", name, namespace)
+    if found is None:
+        raise ClusterError(f"the hub has no Application {namespace}/{name}", f"sailplan compose {name} | vela up -f -")
+    status = found.get("status", {})
+    workflow = status.get("workflow") or {}
+    steps = {step["name"]: step for step in workflow.get("steps") or ()}
+    places = written.environments(found)
+    made = tuple(_place(catalog, hub, found, steps, one) for one in places.values())
+    approval = next((place.name for place in made if place.state == "waits for approval"), "")
+    return Status(name, status.get("status", ""), str(workflow.get("message") or ""), approval, made)
+
+
+def state(steps: Mapping[str, Mapping[str, Any]], environment: str) -> tuple[str, str]:
+    """State and message of an environment, from the steps of a workflow that have begun."""
+    approval = steps.get(f"approve-{environment}", {})
+    deploys = [steps[name] for name in (deploy_name(environment, True), deploy_name(environment)) if name in steps]
+    failed = next((step for step in deploys if step.get("phase") == "failed"), None)
+    if failed:
+        return "failed", _said(failed)
+    begun = [step for step in deploys if step.get("phase") != "skipped"]
+    if begun:
+        last = begun[-1]
+        live = last["name"] == deploy_name(environment) and last.get("phase") == "succeeded"
+        return ("live", "") if live else ("deploying", _said(last))
+    return ("waits for approval" if approval.get("phase") in _WAITS else "not reached"), ""
+
+
+def _said(step: Mapping[str, Any]) -> str:
+    """Message of a step, without the CUE value that KubeVela prints behind it."""
+    return str(step.get("message") or "").partition(" (value: #provider")[0]
+
+
+def _place(
+    catalog: Catalog, hub: Cluster, found: Object, steps: Mapping[str, Mapping[str, Any]], where: Document
+) -> Place:
+    namespace = str(where.spec["namespace"])
+    said, message = state(steps, where.name)
+    parts: list[Part] = []
+    gpus: list[Gpus] = []
+    unreachable: list[str] = []
+    for name in where.spec["clusters"]:
+        try:
+            pods, jobs, capacity = _ask(catalog, hub.joined(name), where)
+        except ClusterError as error:
+            unreachable.append(error.message)
+            pods, jobs = [], []
+        else:
+            gpus.append(capacity)
+        parts += [_part(found, component, name, namespace, pods, jobs) for component in found["spec"]["components"]]
+    return Place(where.name, namespace, said, message, tuple(parts), tuple(gpus), tuple(unreachable))
+
+
+def _ask(catalog: Catalog, cluster: Cluster, where: Document) -> tuple[list[Object], list[Object], Gpus]:
+    namespace = str(where.spec["namespace"])
+    everywhere = cluster.list("v1", "Pod")
+    pods = [one for one in everywhere if one["metadata"]["namespace"] == namespace]
+    resource, budget = _resource(catalog, where.name)
+    nodes = cluster.list("v1", "Node")
+    total = sum(int(one.get("status", {}).get("allocatable", {}).get(resource, 0)) for one in nodes)
+    placed = [one for one in everywhere if one["spec"].get("nodeName")]
+    free = max(0, total - reasons.gpus(placed, resource))
+    asked = reasons.gpus(pods, resource)
+    return pods, cluster.list("batch/v1", "Job", namespace), Gpus(cluster.name, total, free, asked, budget)
+
+
+def _resource(catalog: Catalog, environment: str) -> tuple[str, int]:
+    """Name of the GPU resource of an environment, and how many its applications may take."""
+    known = catalog.environments.get(environment)
+    if known is None or catalog.gpus is None:
+        return _RESOURCE, 0
+    gpu = known.spec["gpu"]
+    facts = catalog.gpus.spec["classes"].get(gpu["class"], {})
+    return str(facts.get("resourceName", _RESOURCE)), int(gpu.get("budget", 0))
+
+
+def _part(
+    found: Object,
+    component: Mapping[str, Any],
+    cluster: str,
+    namespace: str,
+    pods: Sequence[Object],
+    jobs: Sequence[Object],
+) -> Part:
+    name = component["name"]
+    service = next((one for one in _services(found) if _is(one, name, cluster, namespace)), None)
+    own = [one for one in pods if (one["metadata"].get("labels") or {}).get(_NAME) == name]
+    tasks = [one for one in jobs if (one["metadata"].get("labels") or {}).get(_NAME) == name]
+    if service is None and not own and not tasks:
+        return Part(name, cluster, "absent", "", (), 0)
+    healthy = bool(service and service.get("healthy"))
+    message = str(service.get("message") or "") if service else ""
+    why = [] if healthy else _why(service or {}, own, tasks)
+    # A rollout beside what serves, or a replica more than there are GPUs, is worth a word though all is healthy.
+    pending = _pods(own) if healthy else []
+    said = tuple(dict.fromkeys([*why, *pending]))
+    return Part(name, cluster, "healthy" if healthy else "unhealthy", message, said, reasons.gpus(own, _RESOURCE))
+
+
+def _services(found: Object) -> list[Mapping[str, Any]]:
+    return list(found.get("status", {}).get("services") or ())
+
+
+def _is(service: Mapping[str, Any], name: str, cluster: str, namespace: str) -> bool:
+    place = service.get("cluster") or "local", service.get("namespace")
+    return bool(service["name"] == name and place == (cluster, namespace))
+
+
+def _why(service: Mapping[str, Any], pods: Sequence[Object], jobs: Iterable[Object]) -> list[str]:
+    failed = [said for one in jobs if (said := reasons.job(one))]
+    traits = [
+        f"{one['type']}: {one.get('message') or 'unhealthy'}"
+        for one in service.get("traits") or ()
+        if one.get("healthy") is False
+    ]
+    return [*failed, *_pods(pods), *traits]
+
+
+def _pods(pods: Iterable[Object]) -> list[str]:
+    now = datetime.now(UTC)
+    return [said for one in pods if (said := reasons.pod(one, now))]
