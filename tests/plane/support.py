@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -46,11 +45,21 @@ class Desk:
         return self.plane.hub.vela(*args, timeout=timeout)
 
     def up(self, application: str | dict[str, Any]) -> None:
-        """`vela up -f FILE`; the text of an Application, or one as data."""
-        text = application if isinstance(application, str) else json.dumps(application)
+        """`vela up -f FILE`; the text of an Application, or one as data. (vela does not read JSON.)"""
+        text = application if isinstance(application, str) else yaml.safe_dump(application)
         file = self.plane.folder / "application.yaml"
         file.write_text(text, encoding="utf-8")
         self.vela("up", "-f", str(file))
+        name = yaml.safe_load(text)["metadata"]["name"]
+        self.until(f"{name} was taken up", lambda: self.taken_up(name), app=name)
+
+    def taken_up(self, name: str) -> bool:
+        """Tell whether the controller works on what was applied last, and no longer on what was there before."""
+        item = self.app(name)
+        status = item.get("status", {})
+        latest = (status.get("latestRevision") or {}).get("name", "-")
+        current = status.get("observedGeneration", 0) >= item["metadata"]["generation"]
+        return current and (status.get("workflow") or {}).get("appRevision") == latest
 
     def compose(self, app: str) -> dict[str, Any]:
         return dict(yaml.safe_load(self.sailplan("compose", app)))
@@ -93,8 +102,8 @@ class Desk:
                 lines.append(f"  {condition.get('type')}: {condition.get('reason')} {condition.get('message', '')}")
         return "\n".join(lines)
 
-    def until(self, what: str, check: Callable[[], Any], seconds: float = 60, app: str = "") -> Any:
-        """Wait; a failure tells what the hub says about `app`."""
+    def until(self, what: str, check: Callable[[], Any], seconds: float = 240, app: str = "") -> Any:
+        """Wait; a failure tells what the hub says about `app`. The limit is for a machine with much else to do."""
         started = time.monotonic()
         try:
             found = wait(what, check, seconds, every=0.3)
@@ -103,10 +112,10 @@ class Desk:
         print(f"  {what}: {time.monotonic() - started:.1f} s")
         return found
 
-    def until_phase(self, name: str, phase: str, seconds: float = 90) -> None:
+    def until_phase(self, name: str, phase: str, seconds: float = 240) -> None:
         self.until(f"{name} is {phase}", lambda: self.phase(name) == phase, seconds, app=name)
 
-    def until_step(self, name: str, step: str, phase: str, seconds: float = 90) -> None:
+    def until_step(self, name: str, step: str, phase: str, seconds: float = 240) -> None:
         check = lambda: self.steps(name).get(step) == phase  # noqa: E731
         self.until(f"step {step} of {name}: {phase}", check, seconds, app=name)
 
@@ -115,7 +124,7 @@ class Desk:
         client = self.plane.clusters[HUB].client
         if client.find(APP_API, "Application", name, "default") is None:
             return
-        self.vela("delete", name, "--yes", "--wait")
+        self.vela("delete", name, "--namespace", "default", "--yes", "--wait", timeout=240)
         self.until(f"{name} is gone", lambda: client.find(APP_API, "Application", name, "default") is None)
 
     def revisions(self, definition: str) -> list[str]:

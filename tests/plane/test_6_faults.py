@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from localplane.components import HUB
 from plane.support import DEPLOYMENT, JOB, ROUTE, Desk, names
@@ -49,9 +49,9 @@ def model(published: Desk) -> Iterator[dict[str, Any]]:
 def whole_way(desk: Desk) -> None:
     """Approve twice and see it live everywhere."""
     for environment in ("staging", "production"):
-        desk.until_step(APP, f"approve-{environment}", "running", 120)
+        desk.until_step(APP, f"approve-{environment}", "suspending")
         desk.vela("workflow", "resume", APP)
-    desk.until_phase(APP, "running", 150)
+    desk.until_phase(APP, "running")
     for environment in ("dev", "staging", "production"):
         client, namespace = desk.cluster(environment)
         assert client.get(*DEPLOYMENT, MODEL, namespace)["status"]["readyReplicas"] == 1
@@ -67,7 +67,7 @@ def test_the_controller_is_killed_in_the_middle_of_a_deploy(published: Desk, mod
     time.sleep(6)
     assert names(client, DEPLOYMENT, namespace) == set()
     published.plane.start_component("hub/vela-core")
-    published.until_step(APP, "deploy-dev-withheld", "running", 60)
+    published.until_step(APP, "deploy-dev-withheld", "running")
     published.plane.runner.crash("hub/vela-core")
     published.plane.start_component("hub/vela-core")
     whole_way(published)
@@ -75,9 +75,9 @@ def test_the_controller_is_killed_in_the_middle_of_a_deploy(published: Desk, mod
 
 def test_production_is_gone_during_delivery(published: Desk, model: dict[str, Any]) -> None:
     published.up(model)
-    published.until_step(APP, "approve-staging", "running", 120)
+    published.until_step(APP, "approve-staging", "suspending")
     published.vela("workflow", "resume", APP)
-    published.until_step(APP, "approve-production", "running", 120)
+    published.until_step(APP, "approve-production", "suspending")
     published.plane.stop_cluster("production")
     try:
         published.vela("workflow", "resume", APP)
@@ -88,14 +88,14 @@ def test_production_is_gone_during_delivery(published: Desk, model: dict[str, An
         assert client.get(*DEPLOYMENT, MODEL, namespace)["status"]["readyReplicas"] == 1
     finally:
         published.plane.start_cluster("production")
-    published.until_phase(APP, "running", 150)
+    published.until_phase(APP, "running")
     client, namespace = published.cluster("production")
     assert MODEL in names(client, ROUTE, namespace)
 
 
 def test_the_api_server_of_the_hub_starts_anew_during_delivery(published: Desk, model: dict[str, Any]) -> None:
     published.up(model)
-    published.until_step(APP, "deploy-dev-withheld", "running", 60)
+    published.until_step(APP, "deploy-dev-withheld", "running")
     published.plane.runner.crash("hub/kube-apiserver")
     time.sleep(2)
     published.plane.start_component("hub/kube-apiserver")
@@ -106,7 +106,7 @@ def test_the_api_server_of_the_hub_starts_anew_during_delivery(published: Desk, 
 
 def test_a_definition_changes_during_delivery(published: Desk, model: dict[str, Any], tmp_path: Path) -> None:
     published.up(model)
-    published.until_step(APP, "deploy-dev-withheld", "running", 60)
+    published.until_step(APP, "deploy-dev-withheld", "running")
     source = next(file for file in published.definitions() if file.stem == "vllm-model")
     text = source.read_text(encoding="utf-8")
     changed = tmp_path / "vllm-model.cue"
@@ -129,15 +129,15 @@ def test_a_definition_changes_during_delivery(published: Desk, model: dict[str, 
 
 def test_two_pipelines_apply_at_once(published: Desk, model: dict[str, Any]) -> None:
     published.up(model)
-    published.until_step(APP, "approve-staging", "running", 120)
+    published.until_step(APP, "approve-staging", "suspending")
     versions = []
     for count in (11, 12):
         one = copy.deepcopy(model)
         one["spec"]["components"][0]["properties"]["model"]["maxNumSeqs"] = count
         versions.append(one)
-    files = [published.plane.folder / f"application-{index}.json" for index in range(len(versions))]
+    files = [published.plane.folder / f"application-{index}.yaml" for index in range(len(versions))]
     for file, one in zip(files, versions, strict=True):
-        file.write_text(json.dumps(one), encoding="utf-8")
+        file.write_text(yaml.safe_dump(one), encoding="utf-8")
     with ThreadPoolExecutor(2) as pool:
         results = [pool.submit(published.vela, "up", "-f", str(file)) for file in files]
     refusals = [str(result.exception()) for result in results if result.exception()]
@@ -155,7 +155,7 @@ def test_a_download_that_fails_is_reported_and_holds_the_model_back(published: D
     client, namespace = published.cluster("dev")
     published.simulation("dev").preload(fail=[MODEL])
     published.up(model)
-    published.until("the status tells of it", lambda: "preload failed" in published.why(APP), 60, app=APP)
+    published.until("the status tells of it", lambda: "preload failed" in published.why(APP), app=APP)
     time.sleep(5)
     assert names(client, DEPLOYMENT, namespace) == set()
     assert names(client, ROUTE, namespace) == set()
@@ -170,7 +170,7 @@ def test_a_node_vanishes_and_its_model_moves(published: Desk, model: dict[str, A
     cluster = published.plane.clusters["production"]
     cluster.simulation.remove_node(pod["spec"]["nodeName"])
     try:
-        published.until("it is ready elsewhere", lambda: moved(client, namespace, pod), 60, app=APP)
+        published.until("it is ready elsewhere", lambda: moved(client, namespace, pod), app=APP)
         assert MODEL in names(client, ROUTE, namespace)
     finally:
         published.plane.up()
@@ -196,7 +196,7 @@ def test_a_pod_too_many_stays_pending_and_says_why(published: Desk, model: dict[
     assert len(waiting) == 1
     reason = next(c for c in waiting[0]["status"]["conditions"] if c["type"] == "PodScheduled")
     assert "Insufficient nvidia.com/gpu" in reason["message"]
-    published.until("the hub says so", lambda: "4/5 ready" in published.why(APP), 40, app=APP)
+    published.until("the hub says so", lambda: "4/5 ready" in published.why(APP), app=APP)
 
 
 def ready(client: Any, namespace: str) -> int:
