@@ -23,6 +23,7 @@ COMMANDS = (
     "diff",
     "status",
     "upgrade",
+    "doctor",
     "definitions",
     "schema",
     "version",
