@@ -38,9 +38,9 @@ class Checkout:
         self.folder = folder
         self._desk = desk
 
-    def sailplan(self, *args: str, timeout: float = 300.0) -> Ran:
+    def sailplan(self, *args: str, timeout: float = 300.0, kubeconfig: str = "") -> Ran:
         program = Path(sys.executable).with_name("sailplan")
-        env = {**os.environ, "KUBECONFIG": str(self._desk.plane.kubeconfig)}
+        env = {**os.environ, "KUBECONFIG": kubeconfig or str(self._desk.plane.kubeconfig)}
         done = subprocess.run(
             [program, *args], cwd=self.folder, env=env, capture_output=True, text=True, timeout=timeout, check=False
         )

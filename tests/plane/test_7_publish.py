@@ -142,7 +142,7 @@ def test_a_trait_that_breaks_an_application_by_a_rule_is_refused(desk: Desk, che
 
 def test_a_trait_that_changes_objects_wants_a_yes(desk: Desk, checkout: Checkout) -> None:
     checkout.edit("vllm-model", '*"8Gi"', '*"9Gi"', version="1.1.0")
-    checkout.edit("observability", "intervalSeconds: *30", "intervalSeconds: *45", version="1.1.0")
+    checkout.edit("observability", "scrapeTimeoutSeconds: *10", "scrapeTimeoutSeconds: *9", version="1.1.0")
     asked = checkout.sailplan("definitions", "publish")
     assert asked.code == 1
     assert "guardrail in sandbox:" in asked.out
