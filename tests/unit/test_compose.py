@@ -103,6 +103,16 @@ def test_origins_name_the_line() -> None:
     assert secret.position == found.environments["production"].at("spec", "hub", "tokenSecret")
 
 
+def test_the_web_gateway_comes_in_where_there_is_a_host_name() -> None:
+    carriers = {"namespace": "edge", "labels": {"app": "edge"}}
+    made = catalog(environments={"production": {**PRODUCTION, "web": {**PRODUCTION["web"], "dataPlane": carriers}}})
+    with_host = component({"capabilities": [*CAPABILITIES]}, made, environments=["production"])
+    assert with_host.environments["production"][1]["network-policy"]["clients"]["web-gateway"] == carriers
+    without = [name for name in CAPABILITIES if "http-route" not in CAPABILITIES[name].get("traits", {})]
+    closed = component({"capabilities": without}, made, environments=["production"])
+    assert "web-gateway" not in closed.environments["production"][1]["network-policy"].get("clients", {})
+
+
 def test_environment_facts() -> None:
     properties, traits = component({"capabilities": [*CAPABILITIES]}).environments["production"]
     assert traits["gpu"]["nodeSelector"] == {"pool": "gpu-l4", "zone": "a"}

@@ -172,6 +172,11 @@ CASES = [
     Case("SP315", {f"{FLEET}: spec components 0 capabilities": ["web-route"]}, "hostname of http-route is missing"),
     Case("SP316", {"environments/dev: spec metrics peer": GONE}, "dev does not say who scrapes"),
     Case(
+        "SP319",
+        {f"{FLEET}: spec components 0 capabilities": ["web-route", "locked-down"]},
+        "production does not say which pods carry",
+    ),
+    Case(
         "SP317",
         {
             f"{FLEET}: spec components 0 capabilities": ["hub-token"],

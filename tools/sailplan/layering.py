@@ -53,6 +53,11 @@ def environment(stack: Stack, document: Document, name: str) -> None:
     if domain and "http-route" in attached:
         at = Origin("environment", document.at("spec", "web", "domain"))
         stack.put(("traits", "http-route", "hostname"), facts.host_name(name, domain), at)
+    carriers = document.spec.get("web", {}).get("dataPlane")
+    if carriers and {"http-route", "network-policy"} <= attached:
+        # Only models with a host name open their port to the web gateway.
+        at = Origin("environment", document.at("spec", "web", "dataPlane"))
+        stack.put(("traits", "network-policy", "clients", "web-gateway"), dict(carriers), at)
     registry = document.spec.get("images", {}).get("registry", "")
     if registry:
         at = Origin("environment", document.at("spec", "images", "registry"))

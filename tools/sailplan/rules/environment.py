@@ -94,6 +94,21 @@ def scraper_shut_out(view: View, placed: Placed) -> Problems:
             yield Problem(at, "spec.metrics.peer", message, fix=f"add metrics.peer to {document.file}")
 
 
+@component_rule("SP319", "a host name and a policy, and nobody may come in", "warning")
+def web_shut_out(view: View, placed: Placed) -> Problems:
+    """A policy admits named peers only; without the web gateway's pods among them its requests find a closed port."""
+    for environment, (_, traits) in placed.environments:
+        document = view.environment(environment)
+        if {"http-route", "network-policy"} <= traits.keys() and "dataPlane" not in document.spec.get("web", {}):
+            message = (
+                f"{placed.component.name} has http-route and network-policy, "
+                f"and {environment} does not say which pods carry the web gateway's traffic"
+            )
+            yield Problem(
+                document.at("spec", "web"), "spec.web.dataPlane", message, fix=f"add web.dataPlane to {document.file}"
+            )
+
+
 @component_rule("SP318", "shared weights that nobody downloads", "warning")
 def nobody_downloads(view: View, placed: Placed) -> Problems:
     """The engine has no way to the hub: without preload the weights must have been put there by other means."""
