@@ -164,7 +164,7 @@ class Hub:
             "failurePolicy": "Fail",
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],
-            # The chart's 10 s, thrice: judging the fleet takes 2.4 s of processor time, and a laptop has other work to do.
+            # The chart's 10 s, thrice: judging the fleet takes 2.4 s of processor time, on a machine with other work.
             "timeoutSeconds": 30,
         }
 

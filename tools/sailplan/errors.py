@@ -6,8 +6,8 @@
     |- ToolError                   3  cue or vela is missing, of a wrong version, or failed
     `- ClusterError                4  a cluster is unreachable or refused
 
-Every error carries a hint: what to do next, in words. `sailplan.cli.main` is the one place that turns them into text and
-exit codes; the library never prints.
+Every error carries a hint: what to do next, in words. `sailplan.cli.main` is the one place that turns them into text
+and exit codes; the library never prints.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The nouns of sailplan: frozen views of documents that the CUE schema has already accepted.
 
-Nothing here validates: `catalog/schema/*.cue` does. A view only gives names and types to what a document holds, and keeps the
-document beside it, so that a finding can point at the line a value came from.
+Nothing here validates: `catalog/schema/*.cue` does. A view only gives names and types to what a document holds, and
+keeps the document beside it, so that a finding can point at the line a value came from.
 """
 
 from __future__ import annotations
