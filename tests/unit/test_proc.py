@@ -78,6 +78,29 @@ def test_one_failure_stops_the_others() -> None:
     assert time.monotonic() - started < 20
 
 
+def test_what_runs_inside_starts_nothing_once_all_was_stopped(tmp_path: Path) -> None:
+    note = tmp_path / "started"
+
+    def inner(_: int) -> proc.Completed:
+        return proc.run(["sh", "-c", f"echo x >> '{note}'; sleep 60"])
+
+    def outer(item: int) -> object:
+        if item == 0:
+            time.sleep(0.5)
+            raise ToolError("the first one fails")
+        try:
+            return proc.run(["sleep", "60"])
+        finally:  # as a failed dry run is looked into: by more runs
+            for _ in range(2):
+                with pytest.raises(ToolError, match="not started"):
+                    proc.run_all(inner, [1, 2])
+
+    with pytest.raises(ToolError, match="first one fails"):
+        proc.run_all(outer, [0, 1])
+    assert not note.exists()
+    assert proc.run(["true"]).code == 0, "afterwards programs start again"
+
+
 def test_control_c_leaves_nothing_behind(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     code = (

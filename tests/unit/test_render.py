@@ -184,6 +184,15 @@ def test_refusals_of_all_components_are_collected(catalog: Catalog) -> None:
     assert all(finding.position.file.startswith("catalog/models/") for finding in found.values())
 
 
+def test_refusals_of_all_environments_are_collected(catalog: Catalog) -> None:
+    wrong = changed(catalog, "qwen-coder-fim", shmSize="lots")
+    app = intent({"model": "qwen-coder-fim", "name": "a"}, environments=("dev", "sandbox"))
+    with pytest.raises(FindingsError) as caught:
+        render_all(wrong, compose(wrong, app), ["dev", "sandbox"])
+    said = [finding.message for finding in caught.value.findings]
+    assert [name in text for name, text in zip(("dev", "sandbox"), said, strict=True)] == [True, True]
+
+
 def test_an_unknown_trait_is_velas_own_error(catalog: Catalog, tmp_path: Path) -> None:
     made = compose(catalog, intent({"model": "qwen-coder-fim", "name": "x"}))
     asked = for_environment(made, catalog.environments["sandbox"])

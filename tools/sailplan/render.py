@@ -80,9 +80,24 @@ def render_with(
 def render_all(
     catalog: Catalog, composition: Composition, environments: Sequence[str], stage: Stage = "final"
 ) -> dict[str, list[dict[str, Any]]]:
-    """The objects of several environments, two dry runs at a time."""
-    made = proc.run_all(lambda env: render(catalog, composition, env, stage), environments)
-    return dict(zip(environments, made, strict=True))
+    """The objects of several environments, two dry runs at a time.
+
+    Raises:
+        FindingsError: as `render`, with the findings of all environments.
+        ToolError: as `render`.
+    """
+
+    def one(env: str) -> list[dict[str, Any]] | FindingsError:
+        try:
+            return render(catalog, composition, env, stage)
+        except FindingsError as error:
+            return error
+
+    made = dict(zip(environments, proc.run_all(one, environments), strict=True))
+    refused = [result for result in made.values() if isinstance(result, FindingsError)]
+    if refused:
+        raise FindingsError(list(dict.fromkeys(found for error in refused for found in error.findings)))
+    return {env: result for env, result in made.items() if not isinstance(result, FindingsError)}
 
 
 def for_environment(composition: Composition, environment: Document, stage: Stage = "final") -> dict[str, Any]:

@@ -12,8 +12,8 @@ import shlex
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ R = TypeVar("R")
 _running: set[subprocess.Popen[str]] = set()
 _lock = threading.Lock()
 _stopping = threading.Event()
+_depth = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +77,36 @@ def run(
 def run_all(work: Callable[[T], R], items: Sequence[T], at_once: int = 2) -> list[R]:
     """Call `work` on every item, a few at the same time, and return the results in the items' order.
 
-    `work` may call `run`; when it raises, or the person presses ^C, everything still running is killed first.
+    `work` may call `run` and `run_all`; when it raises, or the person presses ^C, everything still running is killed.
     """
     if len(items) < 2:
         return [work(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor
 
     pool = ThreadPoolExecutor(max_workers=at_once)
+    with _outermost():
+        try:
+            return list(pool.map(work, items))
+        except BaseException:
+            _stop_all()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _outermost() -> Iterator[None]:
+    """Programs may start again when the outermost `run_all` has ended, and not before: an inner one is part of it."""
+    global _depth  # noqa: PLW0603
+    with _lock:
+        _depth += 1
     try:
-        return list(pool.map(work, items))
-    except BaseException:
-        _stop_all()
-        raise
+        yield
     finally:
-        pool.shutdown(cancel_futures=True)
-        _stopping.clear()
+        with _lock:
+            _depth -= 1
+            if not _depth:
+                _stopping.clear()
 
 
 def _stop_all() -> None:
