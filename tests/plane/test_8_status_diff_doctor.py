@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from localplane.components import HUB
 from plane.checkout import Checkout, copied
@@ -33,8 +34,8 @@ def checkout(tmp_path: Path, source: Path, desk: Desk) -> Checkout:
 
 @pytest.fixture(scope="module")
 def fleet(published: Desk) -> Iterator[Desk]:
-    """The fleet, on its way to dev with downloads that take fifteen seconds."""
-    published.simulation("dev").preload(fail=(), seconds=15)
+    """The fleet, on its way to dev with downloads that take a minute."""
+    published.simulation("dev").preload(fail=(), seconds=60)
     published.up(published.sailplan("compose", APP))
     yield published
     client = published.plane.clusters[HUB].client
@@ -184,6 +185,49 @@ def test_the_doctor_names_what_is_missing_and_how_to_get_it(published: Desk, che
         "staging (staging): Gateway envoy-ai-gateway-system/ai-gateway: is missing",
     }
     assert all(one["fix"] and one["file"] == "catalog/environments/staging.yaml" for one in found.values())
+
+
+@pytest.fixture
+def waiting(published: Desk) -> Iterator[Any]:
+    """Deploys the guardrail with a `wait-model-ready` beside its first deploy step, and takes it away afterwards."""
+    name = "guardrail"
+
+    def deploy(timeout: str) -> None:
+        application = published.compose(name)
+        first = application["spec"]["workflow"]["steps"][0]
+        properties = {"cluster": "local", "namespace": "llm-sandbox", "component": name}
+        wait = {"name": "wait", "type": "wait-model-ready", "timeout": timeout, "properties": properties}
+        group = {"name": "release", "type": "step-group", "subSteps": [first, wait]}
+        application["spec"]["workflow"]["steps"] = [group]
+        published.up(yaml.safe_dump(application))
+
+    yield deploy
+    published.vela("delete", name, "-n", "default", "--yes", "--wait")
+
+
+def waits(desk: Desk) -> dict[str, Any]:
+    """What the hub says of the step `wait`."""
+    steps = (desk.app("guardrail").get("status", {}).get("workflow") or {}).get("steps") or []
+    found = [one for step in steps for one in step.get("subSteps") or [] if one["name"] == "wait"]
+    return found[0] if found else {}
+
+
+def test_wait_model_ready_says_what_it_waits_for_and_ends_when_the_model_serves(published: Desk, waiting: Any) -> None:
+    published.simulation("sandbox").preload(fail=(), seconds=20)
+    published.simulation("sandbox").ready_after(20)
+    waiting("10m")
+    for reason in ("weights are being downloaded", "weights still loading"):
+        said = lambda reason=reason: waits(published).get("message") == f"guardrail: {reason}"  # noqa: E731
+        published.until(reason, said, app="guardrail")
+    published.until("the step is done", lambda: waits(published).get("phase") == "succeeded", app="guardrail")
+    published.until_phase("guardrail", "running")
+
+
+def test_wait_model_ready_gives_up_after_the_budget(published: Desk, waiting: Any) -> None:
+    published.simulation("sandbox").ready_after(600)
+    waiting("20s")
+    published.until("the step gives up", lambda: waits(published).get("reason") == "Timeout", app="guardrail")
+    assert waits(published)["phase"] == "failed"
 
 
 def test_a_hub_that_does_not_answer_is_an_error_of_its_own(checkout: Checkout) -> None:

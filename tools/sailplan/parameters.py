@@ -30,11 +30,8 @@ package catalog
 
 
 def sources(root: Path) -> dict[str, str]:
-    """Text of the components and traits below `root`, by name, components first."""
-    files = definition_files(root).items()
-    return {
-        name: path.read_text(encoding="utf-8") for name, path in files if path.parent.name in ("component", "trait")
-    }
+    """Text of all definitions below `root`, by name, components first."""
+    return {name: path.read_text(encoding="utf-8") for name, path in definition_files(root).items()}
 
 
 def whole(definitions: Mapping[str, str]) -> dict[str, str]:
