@@ -38,3 +38,42 @@ found_elsewhere(
     "committed Application out of date",
     "What is delivered is the committed application.yaml, so it must be what its intent composes to.",
 )
+found_elsewhere(
+    "SP701", "definition without a version", "Applications pin versions, and a hub keeps each one for good."
+)
+found_elsewhere(
+    "SP702",
+    "definition of somebody else",
+    "Publishing over a hub's definition of the same name would change what others run.",
+)
+found_elsewhere(
+    "SP703",
+    "published version with other content",
+    "What Applications pinned must stay what it was, so content changes only with the version.",
+)
+found_elsewhere("SP704", "version lower than the hub's", "An unpinned type takes what was applied last.")
+found_elsewhere(
+    "SP705",
+    "parameter that takes less",
+    "Traits are unpinned: a new version must take all that the published one took, or it is a new name.",
+)
+found_elsewhere(
+    "SP706",
+    "Application that would no longer render",
+    "A new version of a trait reaches every Application at its next edit, so all are rendered before it is published.",
+)
+found_elsewhere("SP707", "definition that vela refuses", "It would be refused on the hub, too.")
+found_elsewhere("SP708", "example missing, or one that does not render", "It is the first thing that people copy.")
+found_elsewhere("SP801", "hub without KubeVela", "The hub is the cluster that runs it.")
+found_elsewhere("SP802", "KubeVela too old", "Definitions and policies are measured with one version, and later ones.")
+found_elsewhere("SP803", "KubeVela's own definition missing", "Composed Applications use its policies and steps.")
+found_elsewhere(
+    "SP804", "definition not published", "An Application with a type that the hub lacks does not even start."
+)
+found_elsewhere(
+    "SP805",
+    "prerequisite missing in a cluster",
+    "CRDs, namespaces, secrets, claims, gateways, GPU labels: delivery would stop there, or wait for good.",
+)
+found_elsewhere("SP806", "cluster that does not answer", "Nothing can be delivered there.")
+found_elsewhere("SP903", "committed Application that is none", "It is what delivery applies.")
