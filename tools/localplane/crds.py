@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from toolchain import cache, sources
 from toolchain.pins import table
 
+from . import documents
 from .errors import PlaneError
 
 _KUBEVELA = "kubevela"
@@ -47,7 +46,7 @@ def _file(names: list[str]) -> Path:
 
 def _collect(names: list[str]) -> dict[str, list[dict[str, Any]]]:
     files = sorted((sources.folder(_KUBEVELA) / _CHART).glob("*.yaml"))
-    hub = [_bare(yaml.safe_load(file.read_text(encoding="utf-8"))) for file in files]
+    hub = [_bare(documents.read(file)) for file in files]
     rows = [name for name in table()["sources"] if name != _KUBEVELA]
     crds = [crd for name in rows for crd in sources.crds(name)]
     found = {crd["metadata"]["name"]: _bare(crd) for crd in crds if crd["metadata"]["name"] in names}

@@ -6,13 +6,10 @@ import base64
 import re
 import subprocess
 from collections.abc import Iterator
-from typing import Any
-
-import yaml
 
 from toolchain import find, sources
 
-from . import pki
+from . import documents, pki
 from .cluster import Cluster
 from .components import Component
 from .errors import PlaneError
@@ -182,8 +179,4 @@ def _chart_objects() -> Iterator[Object]:
     chart = sources.folder("kubevela") / _CHART
     for file in [*sorted((chart / "defwithtemplate").glob("*.yaml")), *sorted((chart / "velaql").glob("*.yaml"))]:
         text = _HELM.sub(SYSTEM, file.read_text(encoding="utf-8"))
-        yield from (dict(item) for item in yaml.load_all(text, _loader()) if item)
-
-
-def _loader() -> Any:
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        yield from documents.split(text)

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from . import documents
 from .components import HUB
 from .errors import PlaneError
 from .kube import Object
@@ -53,9 +54,9 @@ def read(root: Path) -> Catalog:
     folder = root / "catalog"
     try:
         files = sorted((folder / "environments").glob("*.yaml"))
-        environments = {file.stem: _load(file)["spec"] for file in files}
-        gpus = _load(folder / "gpus.yaml")["spec"]["classes"]
-        apis = _load(folder / "apis.yaml")["spec"]["apis"]
+        environments = {file.stem: documents.read(file)["spec"] for file in files}
+        gpus = documents.read(folder / "gpus.yaml")["spec"]["classes"]
+        apis = documents.read(folder / "apis.yaml")["spec"]["apis"]
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
         raise PlaneError(f"cannot read the catalog in {folder}: {error!r}", "`sailplan check` says more") from error
     crds = {crd for row in apis.values() for crd in row.get("crds", [])} | {"gatewayclasses.gateway.networking.k8s.io"}
@@ -204,7 +205,3 @@ def _tenants(here: Mapping[str, Mapping[str, Any]]) -> Iterator[Object]:
                 "metadata": {"name": one["storage"]["claim"], **meta},
                 "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "500Gi"}}},
             }
-
-
-def _load(file: Path) -> Any:
-    return yaml.load(file.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))

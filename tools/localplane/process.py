@@ -68,21 +68,32 @@ def exit_code(process: Process) -> int | None:
     return child.poll() if child is not None else None
 
 
-def stop(processes: Sequence[Process], grace: float = 15.0) -> list[Process]:
+def stop(processes: Sequence[Process], grace: float = 15.0, again: float = 3.0) -> list[Process]:
     """Ask processes to end, then make them; return those that had to be made.
+
+    They are asked twice: Kubernetes' programs take the second time as "never mind what you are waiting for" (KubeVela's
+    controller waits half a minute otherwise).
 
     Args:
         processes: all are asked at once.
         grace: seconds until they are killed.
+        again: seconds until they are asked again.
     """
     asked = [one for one in processes if _signal(one, signal.SIGTERM)]
-    deadline = time.monotonic() + grace
-    while any(alive(one) for one in asked) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    _wait(asked, min(again, grace))
+    for one in asked:
+        _signal(one, signal.SIGTERM)
+    _wait(asked, grace - again)
     stubborn = [one for one in asked if _signal(one, signal.SIGKILL)]
-    while any(alive(one) for one in stubborn):
-        time.sleep(0.05)
+    _wait(stubborn, grace)
     return stubborn
+
+
+def _wait(processes: Sequence[Process], seconds: float) -> None:
+    """Wait until processes are gone, but not longer."""
+    deadline = time.monotonic() + seconds
+    while any(alive(one) for one in processes) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def kill(process: Process) -> None:

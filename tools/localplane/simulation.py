@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from toolchain import sources
 
+from . import documents
 from .errors import PlaneError
 from .kube import Client, Object
 
@@ -130,7 +129,8 @@ class Simulation:
                 self._client.delete("v1", "Pod", pod["metadata"]["name"], pod["metadata"]["namespace"], grace=0)
 
 
-def answers() -> dict[str, str]:
+@functools.cache
+def answers() -> Mapping[str, str]:
     """Return the kinds somebody can stand in for, with the API each belongs to."""
     refs = [_ours(file.stem)["spec"]["resourceRef"] for file in sorted(_FOLDER.glob(f"{_ANSWER}*.yaml"))]
     return {ref["kind"]: ref["apiGroup"] for ref in refs}
@@ -138,16 +138,16 @@ def answers() -> dict[str, str]:
 
 def crds() -> list[Object]:
     """Return the CRD of stages."""
-    return [_load(_module() / "kustomize/crd/bases/kwok.x-k8s.io_stages.yaml")]
+    return [documents.read(_module() / "kustomize/crd/bases/kwok.x-k8s.io_stages.yaml")]
 
 
 def _ours(name: str) -> Object:
-    return _load(_FOLDER / f"{name}.yaml")
+    return documents.read(_FOLDER / f"{name}.yaml")
 
 
 def _kwok(name: str) -> Object:
     path = next(path for path in _OWN if path.endswith(f"/{name}.yaml"))
-    return _load(_module() / path)
+    return documents.read(_module() / path)
 
 
 @functools.cache
@@ -158,7 +158,3 @@ def _module() -> Path:
 def _require(stage: Object, row: dict[str, Any]) -> None:
     """Narrow a stage by one more expression."""
     stage["spec"]["selector"].setdefault("matchExpressions", []).append({"jq": row})
-
-
-def _load(file: Path) -> Object:
-    return dict(yaml.safe_load(file.read_text(encoding="utf-8")))
