@@ -119,6 +119,25 @@ class Desk:
         check = lambda: self.steps(name).get(step) == phase  # noqa: E731
         self.until(f"step {step} of {name}: {phase}", check, seconds, app=name)
 
+    def approve(self, name: str, environment: str) -> None:
+        """Wait for the approval step of an environment, and approve: `vela workflow resume`.
+
+        The controller still writes when the step begins, and vela does not try again on a conflict.
+        """
+        self.until_step(name, f"approve-{environment}", "suspending")
+        self.until_phase(name, "workflowSuspending")
+
+        def resumed() -> bool:
+            try:
+                self.vela("workflow", "resume", name)
+            except PlaneError as error:
+                if "the object has been modified" not in error.message:
+                    raise
+                return False
+            return True
+
+        self.until(f"{environment} of {name} is approved", resumed)
+
     def remove(self, name: str) -> None:
         """`vela delete`, and wait until the Application is gone."""
         client = self.plane.clusters[HUB].client

@@ -53,7 +53,7 @@ def test_dev_is_live_and_staging_waits_for_an_approval(fleet: Desk) -> None:
 
 @pytest.mark.parametrize(("environment", "after"), [("staging", "workflowSuspending"), ("production", "running")])
 def test_an_approval_lets_the_next_environment_go_live(fleet: Desk, environment: str, after: str) -> None:
-    fleet.vela("workflow", "resume", APP)
+    fleet.approve(APP, environment)
     client, namespace = fleet.cluster(environment)
     fleet.until_step(APP, f"deploy-{environment}", "succeeded")
     fleet.until_phase(APP, after)
@@ -102,8 +102,7 @@ def test_the_route_keeps_its_uid_through_an_update_and_an_outage(fleet: Desk) ->
     changed["spec"]["components"][0]["properties"]["model"]["maxNumSeqs"] = 16
     fleet.up(changed)
     for environment in ("staging", "production"):
-        fleet.until_step(APP, f"approve-{environment}", "suspending")
-        fleet.vela("workflow", "resume", APP)
+        fleet.approve(APP, environment)
     fleet.until_step(APP, "deploy-production", "succeeded")
     fleet.until_phase(APP, "running")
     pod = client.get(*DEPLOYMENT, "xplane-qwen-coder", namespace)["spec"]["template"]["spec"]

@@ -49,8 +49,7 @@ def model(published: Desk) -> Iterator[dict[str, Any]]:
 def whole_way(desk: Desk) -> None:
     """Approve twice and see it live everywhere."""
     for environment in ("staging", "production"):
-        desk.until_step(APP, f"approve-{environment}", "suspending")
-        desk.vela("workflow", "resume", APP)
+        desk.approve(APP, environment)
     desk.until_phase(APP, "running")
     for environment in ("dev", "staging", "production"):
         client, namespace = desk.cluster(environment)
@@ -75,12 +74,11 @@ def test_the_controller_is_killed_in_the_middle_of_a_deploy(published: Desk, mod
 
 def test_production_is_gone_during_delivery(published: Desk, model: dict[str, Any]) -> None:
     published.up(model)
-    published.until_step(APP, "approve-staging", "suspending")
-    published.vela("workflow", "resume", APP)
+    published.approve(APP, "staging")
     published.until_step(APP, "approve-production", "suspending")
     published.plane.stop_cluster("production")
     try:
-        published.vela("workflow", "resume", APP)
+        published.approve(APP, "production")
         time.sleep(8)
         assert published.phase(APP) != "running"
         assert published.steps(APP)["deploy-staging"] == "succeeded"
