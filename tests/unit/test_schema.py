@@ -17,6 +17,7 @@ from sailplan.findings import worst_first
 from sailplan.model import Document, Finding
 from sailplan.toolbox import cue
 from sailplan.yamltext import Positions, parse
+from toolchain import find
 from unit.catalogs import GONE, ROOT, edited, repository
 
 SEQUENCES = "Sequences decoded at once; also the denominator of the running-requests scaling signal"
@@ -260,8 +261,16 @@ def test_mistakes_in_one_document_do_not_hide_those_in_another() -> None:
     assert found == worst_first(found)
 
 
-def test_nothing_is_remembered_about_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def forgetful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, with the cue that is built in the real one."""
+    monkeypatch.setenv("SAILPLAN_CUE", str(find("cue")))
     monkeypatch.setenv("SAILPLAN_CACHE", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_nothing_is_remembered_about_what_is_wrong() -> None:
     broken = edited({"models/qwen-coder: spec status": "old"})
     assert [one.field for one in schema.validate(broken)] == ["spec.status"]
     assert [one.field for one in schema.validate(broken)] == ["spec.status"]
@@ -269,8 +278,8 @@ def test_nothing_is_remembered_about_what_is_wrong(tmp_path: Path, monkeypatch: 
     assert schema.validate(repository()) == []
 
 
-def test_what_was_valid_costs_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SAILPLAN_CACHE", str(tmp_path))
+@pytest.mark.usefixtures("forgetful")
+def test_what_was_valid_costs_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert schema.validate(repository()) == []
 
     def fail(*_: Any) -> Any:
@@ -283,11 +292,10 @@ def test_what_was_valid_costs_no_process(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense", b"\0" * 64], ids=["empty", "nonsense", "zeros"])
-def test_a_broken_memory_is_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
-    monkeypatch.setenv("SAILPLAN_CACHE", str(tmp_path))
+def test_a_broken_memory_is_no_memory(forgetful: Path, damage: bytes) -> None:
     schema.validate(repository())
     generated.generate(ROOT)
-    files = [path for path in (tmp_path / "known").iterdir() if path.is_file()]
+    files = [path for path in (forgetful / "known").iterdir() if path.is_file()]
     assert files
     for path in files:
         path.write_bytes(damage)
@@ -303,11 +311,10 @@ def test_a_memory_that_cannot_be_written_is_no_problem(tmp_path: Path, monkeypat
     assert remembered.recall("x", ["key"], lambda: {"a": "b"}) == {"a": "b"}
 
 
-def test_old_memories_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SAILPLAN_CACHE", str(tmp_path))
+def test_old_memories_go(forgetful: Path) -> None:
     for number in range(40):
         remembered.recall("x", [str(number)], lambda: {"a": "b"})
-    assert len(list((tmp_path / "known").iterdir())) == 20
+    assert len(list((forgetful / "known").iterdir())) == 20
 
 
 def test_generated_files_are_up_to_date() -> None:
