@@ -47,14 +47,14 @@ class Hub:
         self._write_webhook_keys()
         self.cluster.install_crds(crds)
         self.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
-        # Before the webhooks: the built-in definitions are KubeVela's own, and their judge does not run yet.
-        for item in [*_chart_objects(), *self._aggregation()]:
+        for item in self._aggregation():
             self.cluster.apply(item)
         for component in self.components:
             self._runner.start(component, wait=False)
         for component in self.components:
             self._runner.wait(component)
-        for item in self._webhooks():
+        # In this order: the webhooks of an earlier start need their server, the first definitions need no judge.
+        for item in [*_chart_objects(), *self._webhooks()]:
             self.cluster.apply(item)
         wait("the aggregated API of cluster-gateway is available", self._gateway_available, 60)
 
