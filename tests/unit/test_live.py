@@ -236,6 +236,10 @@ class TestReasons:
             ),
             (pod(startTime="2026-01-01T00:00:00Z"), "weights still loading, for 60 s of at most 330 s"),
             (pod("preload", startTime="2026-01-01T00:00:00Z"), "weights are being downloaded, for 60 s"),
+            (
+                pod("preload", startTime="2026-01-01T00:00:30Z", conditions=[{"type": "Ready", "status": "True"}]),
+                "weights are being downloaded, for 30 s",
+            ),
             (pod(), "waits for its node"),
         ],
     )

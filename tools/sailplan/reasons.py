@@ -20,7 +20,9 @@ def pod(item: Object, now: datetime) -> str:
     """
     status = item.get("status", {})
     conditions = {one["type"]: one for one in status.get("conditions") or ()}
-    if status.get("phase") == "Succeeded" or conditions.get("Ready", {}).get("status") == "True":
+    ready = conditions.get("Ready", {}).get("status") == "True"
+    # A preload pod has no readiness probe, so it is ready all the time and done only when it has ended.
+    if status.get("phase") == "Succeeded" or (ready and not _preloads(item)):
         return ""
     scheduled = conditions.get("PodScheduled", {})
     if scheduled.get("status") == "False":
@@ -70,6 +72,10 @@ def seconds(since: str, now: datetime) -> int:
     return max(0, int((now - datetime.fromisoformat(since)).total_seconds()))
 
 
+def _preloads(item: Object) -> bool:
+    return bool((item["metadata"].get("labels") or {}).get("app.kubernetes.io/component") == "preload")
+
+
 def _unschedulable(item: Object, said: str) -> str:
     asked = {
         name
@@ -97,7 +103,7 @@ def _loading(item: Object, now: datetime) -> str:
     if not started:
         return "waits for its node"
     running = seconds(started, now)
-    if item["metadata"].get("labels", {}).get("app.kubernetes.io/component") == "preload":
+    if _preloads(item):
         return f"weights are being downloaded, for {running} s"
     limit = budget(item)
     return f"weights still loading, for {running} s" + (f" of at most {limit} s" if limit else "")
