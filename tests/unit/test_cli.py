@@ -178,6 +178,15 @@ class TestGet:
         assert sailplan("get", "models", "-l", "team=a", "-o", "name", cwd=checkout).out == "model/qwen-coder\n"
         assert sailplan("get", "models", "-l", "team==b", cwd=checkout).out == ""
 
+    def test_a_draft_does_not_hide_the_rest(self, checkout: Path) -> None:
+        draft = "apiVersion: catalog.oam.ai/v1\nkind: Model\nmetadata: {name: draft, description: d}\nspec: {}\n"
+        (checkout / "catalog/models/draft.yaml").write_text(draft)
+        ran = sailplan("get", "models", cwd=checkout)
+        assert ran.code == 0
+        assert "qwen-coder" in ran.out
+        assert "draft.yaml" in ran.err
+        assert sailplan("describe", "model", "qwen-coder", cwd=checkout).code == 1
+
 
 class TestDescribe:
     def test_model(self) -> None:
@@ -395,7 +404,17 @@ class TestCheck:
             path.write_text(path.read_text().replace("status: stable", "status: stabel"))
         found = json.loads(sailplan("check", "catalog/models/qwen3-8b.yaml", "-o", "json", cwd=checkout).out)
         assert {item["file"] for item in found} == {"catalog/models/qwen3-8b.yaml"}
-        assert sailplan("check", "applications", cwd=checkout).code == 0
+        assert sailplan("check", "applications/guardrail", cwd=checkout).code == 0
+        fleet = sailplan("check", "applications/inference-fleet", cwd=checkout)
+        assert fleet.code == 1, "it cannot be composed while its models are wrong"
+        assert "catalog/models/qwen-coder.yaml" in fleet.out
+
+    def test_what_stops_an_intent_is_said_wherever_it_is_written(self, checkout: Path) -> None:
+        path = checkout / "catalog/environments/sandbox.yaml"
+        path.write_text(path.read_text().replace("budget: 6", "budget: 2"))
+        ran = sailplan("check", "applications/guardrail", cwd=checkout)
+        assert ran.code == 1
+        assert "SP201" in ran.out
 
     def test_an_intent_from_elsewhere(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.yaml"

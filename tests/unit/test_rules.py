@@ -125,6 +125,7 @@ CASES = [
     Case("SP209", {f"{CODER}: spec profiles l4 minVRAM": "24Gi"}, "wants 24Gi of GPU memory; l4 has 22.5 GiB"),
     Case("SP210", {"gpus: spec classes l4 fp8": False}, "fp8, which l4 does not compute"),
     Case("SP211", {f"{CODER}: spec properties model quantization": "awq"}, "gives no size in GPU memory for awq"),
+    Case("SP214", {f"{CODER}: spec traits gpu": GONE}, "nor a capability attaches gpu"),
     Case(
         "SP212",
         {

@@ -13,8 +13,10 @@ from sailplan import rules, schema
 from sailplan.catalog import read
 from sailplan.committed import drift, intents, pins
 from sailplan.compose import compose
+from sailplan.errors import FindingsError
 from sailplan.findings import errors
 from sailplan.model import Catalog, Document, Finding
+from sailplan.pipeline import plan
 
 
 def everything(root: Path, others: Sequence[Document] = ()) -> list[Finding]:
@@ -36,6 +38,47 @@ def everything(root: Path, others: Sequence[Document] = ()) -> list[Finding]:
     made = [compose(good, app, kept.get(name, "")) for name, app in good.apps.items()]
     committed = [one for one in made if one.app.name in catalog.apps and one.app is catalog.apps[one.app.name]]
     return [*found, *wrong, *rules.check(good, made), *rules.checkout(root), *drift(good, committed)]
+
+
+def concerning(root: Path, paths: Sequence[Path]) -> list[Finding]:
+    """Errors that keep the intents below `paths` from composing, wherever the lines are that cause them.
+
+    A budget is written in the environment, and a missing gateway too; an intent that breaks on them is told so.
+
+    Raises:
+        ToolError: cue is missing, or the schema itself is broken.
+    """
+    catalog, _ = read(root)
+    found: list[Finding] = []
+    try:
+        kept, wrong = usable(catalog)
+    except FindingsError as stopped:
+        return list(stopped.findings)
+    for app in catalog.apps.values():
+        if not any((root / app.file).resolve().is_relative_to(path) for path in paths):
+            continue
+        if app.name not in kept.apps:
+            found += wrong
+            continue
+        try:
+            plan(kept, [app])
+        except FindingsError as stopped:
+            found += errors(stopped.findings)
+    return found
+
+
+def usable(catalog: Catalog) -> tuple[Catalog, list[Finding]]:
+    """The catalog without documents that the schema refuses and what depends on them, and why they are left out.
+
+    Raises:
+        FindingsError: a document that everything depends on is wrong.
+        ToolError: cue is missing, or the schema itself is broken.
+    """
+    found = errors(schema.validate(catalog))
+    kept = _usable(catalog, found)
+    if kept is None:
+        raise FindingsError(found)
+    return kept, found
 
 
 def _usable(catalog: Catalog, findings: Iterable[Finding]) -> Catalog | None:

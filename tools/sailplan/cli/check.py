@@ -55,7 +55,8 @@ def check(
     root = options.root(catalog)
     inside, intents = _sorted_out(root, paths or ())
     found = checks.everything(root, intents)
-    found = [finding for finding in worst_first(found) if _wanted(root, finding, inside, intents)]
+    found = [finding for finding in found if _wanted(root, finding, inside, intents)]
+    found = worst_first([*found, *(checks.concerning(root, inside) if inside else ())])
     _print(found, output)
     if errors(found) or (strict and any(finding.severity == "warning" for finding in found)):
         raise typer.Exit(1)

@@ -25,9 +25,7 @@ def describe(type: Type, name: Name, catalog: options.Catalog = "") -> None:
     from sailplan.describe import describe as text
 
     kind = listing.kind(type)
-    everything = load(options.root(catalog))
-    listing.pick(kind.items(everything), kind, [name])
-    good, findings = pipeline.sound(everything)
+    good, findings = pipeline.sound(load(options.root(catalog)))
     listing.pick(kind.items(good), kind, [name])
     options.warn(findings)
     terminal.out(text(good, kind.plural, name))

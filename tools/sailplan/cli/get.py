@@ -44,11 +44,14 @@ def get(
     catalog: options.Catalog = "",
 ) -> None:
     """List models, capabilities, environments, apps and more."""
-    from sailplan import listing
+    from sailplan import checks, listing
     from sailplan.catalog import load
 
     kind = listing.kind(type)
-    items = listing.pick(kind.items(load(options.root(catalog))), kind, names or (), selector or ())
+    sound, left_out = checks.usable(load(options.root(catalog)))
+    # What cannot be read is said; what can be is still listed.
+    options.warn(left_out)
+    items = listing.pick(kind.items(sound), kind, names or (), selector or ())
     if not items and output in (Format.table, Format.wide):
         terminal.say(f"no {kind.plural} found")
         return

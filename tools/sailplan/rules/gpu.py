@@ -37,6 +37,14 @@ def may_run_out(view: View) -> Problems:
             yield _budget(view, environment, message, most, budget, [(one, need.most) for one, need in needs])
 
 
+@component_rule("SP214", "no GPU asked for")
+def no_gpu(view: View, placed: Placed) -> Problems:
+    """Without the gpu trait a pod asks for no GPU: the engine does not start, and no budget counts it."""
+    if "gpu" not in placed.component.traits:
+        message = f"{placed.component.name}: neither the preset {placed.component.model} nor a capability attaches gpu"
+        yield Problem(placed.here("model"), placed.field("traits"), message, fix="add `gpu: {}` to the preset's traits")
+
+
 @component_rule("SP203", "does not fit the GPU")
 def does_not_fit(view: View, placed: Placed) -> Problems:
     """The engine does not start unless weights, its own needs and one full-length sequence fit memory x utilization."""
