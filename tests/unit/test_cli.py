@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -505,6 +506,38 @@ class TestCompletion:
 
 
 class TestTrouble:
+    def test_a_full_disk(self, checkout: Path) -> None:
+        """/dev/full refuses every byte, as a full disk does."""
+        with Path("/dev/full").open("w", encoding="utf-8") as full:
+            program = [Path(sys.executable).with_name("sailplan"), "compose", "guardrail"]
+            done = subprocess.run(program, cwd=checkout, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "error: No space left on device")
+
+    def test_an_intent_that_cannot_be_written_leaves_no_folder(
+        self, checkout: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from sailplan import committed
+        from sailplan.cli.commands import command
+
+        def full(*_: object) -> bool:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(committed, "write", full)
+        monkeypatch.chdir(checkout)
+        words = ["init", "mine", "--model", "qwen-coder-fim", "--env", "sandbox"]
+        with pytest.raises(OSError, match="No space"):
+            command().main(words, standalone_mode=False)
+        assert not (checkout / "applications/mine").exists()
+
+    def test_intents_from_a_pipe_and_a_folder(self, tmp_path: Path) -> None:
+        assert "is a folder" in sailplan("compose", "-f", str(tmp_path)).err
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_text, args=(INTENT,))
+        writer.start()
+        assert sailplan("compose", "-f", str(pipe)).code == 0
+        writer.join()
+
     def test_a_missing_tool(self) -> None:
         ran = sailplan("render", "guardrail", env={"SAILPLAN_VELA": "/no/such/vela"})
         assert (ran.code, ran.out) == (3, "")

@@ -63,7 +63,7 @@ def command() -> Any:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,
-        epilog="Exit codes: 0 ok, 1 errors or differences, 2 usage, 3 a tool is missing, 4 a cluster refused, 70 a bug.",
+        epilog="Exit codes: 0 ok, 1 errors or differences, 2 usage, 3 no tool, 4 no cluster, 70 a bug, 130 ^C.",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)

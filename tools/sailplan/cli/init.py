@@ -38,6 +38,7 @@ def init(
 
     --model, --with and --env may be given several times. What would be refused is not written.
     """
+    from contextlib import suppress
     from dataclasses import replace
     from pathlib import Path
 
@@ -55,7 +56,13 @@ def init(
     with_it = replace(everything, apps={**everything.apps, name: documents[0]})
     options.warn(pipeline.plan(with_it, documents).findings)
     path.parent.mkdir(parents=True, exist_ok=True)
-    committed.write(path, text)
+    try:
+        committed.write(path, text)
+    except OSError:
+        # A folder without an intent would be a finding in every later command.
+        with suppress(OSError):
+            path.parent.rmdir()
+        raise
     terminal.out(f"{terminal.near(path)}\n")
     terminal.hint(f"next: sailplan render {name}, then sailplan compose {name} --write")
 

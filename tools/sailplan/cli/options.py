@@ -111,8 +111,10 @@ def read(source: str) -> list[Document]:
     """The intents in a file, or in stdin (`-`)."""
     from sailplan.catalog import read_intents
 
-    if source != "-" and not Path(source).is_file():
+    if source != "-" and not Path(source).exists():
         raise UsageError(f"{source}: no such file")
+    if source != "-" and Path(source).is_dir():
+        raise UsageError(f"{source}: is a folder", "name the file that holds the intent")
     try:
         text = terminal.stdin() if source == "-" else Path(source).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

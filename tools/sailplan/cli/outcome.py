@@ -51,8 +51,10 @@ def explain(error: BaseException) -> int:
         terminal.say(f"error: {error.message}")
     elif isinstance(error, BrokenPipeError):
         return terminal.PIPE_CLOSED
-    elif isinstance(error, OSError) and error.filename:
-        terminal.say(f"error: {error.filename}: {error.strerror}")
+    elif isinstance(error, OSError):
+        # A full disk says so when writing, without the file's name.
+        where = f"{error.filename}: " if error.filename else ""
+        terminal.say(f"error: {where}{error.strerror or error}")
         return 1
     else:
         said = str(error).splitlines()
