@@ -43,7 +43,11 @@ def model(published: Desk) -> Iterator[dict[str, Any]]:
     published.remove(APP)
     for environment in ("dev", "staging", "production"):
         client, namespace = published.cluster(environment)
-        published.until(f"no pods in {environment}", lambda c=client, n=namespace: not c.list("v1", "Pod", n))
+        published.until(f"no model runs in {environment}", lambda c=client, n=namespace: not engines(c, n))
+
+
+def engines(client: Any, namespace: str) -> list[dict[str, Any]]:
+    return list(client.list("v1", "Pod", namespace, "app.kubernetes.io/component=inference"))
 
 
 def whole_way(desk: Desk) -> None:
@@ -164,7 +168,7 @@ def test_a_node_vanishes_and_its_model_moves(published: Desk, model: dict[str, A
     published.up(model)
     whole_way(published)
     client, namespace = published.cluster("production")
-    pod = client.list("v1", "Pod", namespace, "app.kubernetes.io/component=inference")[0]
+    pod = engines(client, namespace)[0]
     cluster = published.plane.clusters["production"]
     cluster.simulation.remove_node(pod["spec"]["nodeName"])
     try:
@@ -175,7 +179,7 @@ def test_a_node_vanishes_and_its_model_moves(published: Desk, model: dict[str, A
 
 
 def moved(client: Any, namespace: str, old: dict[str, Any]) -> bool:
-    pods = client.list("v1", "Pod", namespace, "app.kubernetes.io/component=inference")
+    pods = engines(client, namespace)
     fresh = [one for one in pods if one["metadata"]["uid"] != old["metadata"]["uid"]]
     ready = client.get(*DEPLOYMENT, MODEL, namespace)["status"].get("readyReplicas") == 1
     return bool(fresh) and ready and fresh[0]["spec"].get("nodeName") != old["spec"]["nodeName"]
@@ -189,7 +193,7 @@ def test_a_pod_too_many_stays_pending_and_says_why(published: Desk, model: dict[
     published.until("four of five are ready", lambda: ready(client, namespace) == 4, app=APP)
     time.sleep(3)
     assert ready(client, namespace) == 4
-    pods = client.list("v1", "Pod", namespace, "app.kubernetes.io/component=inference")
+    pods = engines(client, namespace)
     waiting = [one for one in pods if one["status"]["phase"] == "Pending"]
     assert len(waiting) == 1
     reason = next(c for c in waiting[0]["status"]["conditions"] if c["type"] == "PodScheduled")
