@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from localplane import ApiError, Plane, cli, report
-from plane.support import ROOT, Desk
+from localplane import ApiError, Plane, cli, report, wait
+from plane.support import ROOT, Desk, left_over
 
 START_BUDGET_SECONDS = 60
 MEMORY_BUDGET_MIB = 4096
@@ -90,3 +94,31 @@ def test_a_crash_is_reported_and_mended(plane: Plane, capsys: pytest.CaptureFixt
     assert "staging/logs/kube-scheduler.log" in said.err
     plane.start_component("staging/kube-scheduler")
     assert cli.main(["--name", plane.state.name, "status"]) == 0
+
+
+def test_a_start_that_is_interrupted_leaves_nothing_running(plane: Plane) -> None:
+    """And beside the plane that runs: another one takes other ports."""
+    name = f"{plane.state.name}-2"
+    folder = plane.folder.with_name(name)
+    start = subprocess.Popen(
+        [sys.executable, "-m", "localplane", "--name", name, "up"], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait("three API servers are on their way", lambda: len(servers(folder)) == 3, 60)
+        time.sleep(1)
+        start.send_signal(signal.SIGINT)
+        _, said = start.communicate(timeout=60)
+    finally:
+        start.kill()
+    assert start.returncode == 130, said
+    assert said.splitlines()[-1] == "interrupted"
+    assert left_over(folder) == []
+    assert {row.state for row in report.rows(plane)} == {"running"}
+    ports = json.loads((folder / "state.json").read_text())["ports"].values()
+    assert not set(ports) & set(plane.state.ports.values())
+    assert cli.main(["--name", name, "reset"]) == 0
+    assert not folder.exists()
+
+
+def servers(folder: Path) -> list[str]:
+    return [line for line in left_over(folder) if "/kube-apiserver" in line.split()[0]]

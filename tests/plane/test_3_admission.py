@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 import yaml
 
 from localplane import ApiError
+from plane.likeness import rendered
 from plane.support import ROOT, Desk
 
 APPS = sorted(file.parent.name for file in (ROOT / "applications").glob("*/app.yaml"))
@@ -22,11 +22,6 @@ def environments(app: str) -> list[str]:
 
 
 CASES = [(app, environment) for app in APPS for environment in environments(app)]
-
-
-def rendered(desk: Desk, app: str, environment: str) -> list[dict[str, Any]]:
-    said = json.loads(desk.sailplan("render", app, "--env", environment, "-o", "json"))
-    return list(said["items"] if isinstance(said, dict) else said)
 
 
 @pytest.mark.parametrize(("app", "environment"), CASES)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from plane.likeness import unlike
 from plane.support import DEPLOYMENT, JOB, ROUTE, Desk, names
 
 APP = "inference-fleet"
@@ -85,6 +86,12 @@ def test_objects_carry_the_values_of_their_environment(fleet: Desk) -> None:
         host = client.get("gateway.envoyproxy.io/v1alpha1", "Backend", "xplane-qwen-coder-direct", namespace)
         assert host["spec"]["endpoints"][0]["fqdn"]["hostname"] == f"xplane-qwen-coder.{namespace}.svc.cluster.local"
     assert claims == {"dev": "xplane-qwen-coder-weights", "staging": "llm-models", "production": "llm-models"}
+
+
+@pytest.mark.parametrize("environment", ["dev", "staging", "production"])
+def test_each_cluster_got_what_was_rendered(fleet: Desk, environment: str) -> None:
+    found = unlike(fleet, APP, environment)
+    assert not found, "\n".join(found)
 
 
 def test_the_route_keeps_its_uid_through_an_update_and_an_outage(fleet: Desk) -> None:
