@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from localplane.components import HUB
-from plane.support import DEPLOYMENT, JOB, ROUTE, Desk, names
+from localplane.hub import SYSTEM
+from plane.support import APP_API, DEPLOYMENT, JOB, ROUTE, Desk, names
 
 FLEET = "inference-fleet"
 MODEL = "xplane-llamaguard3-1b"
@@ -127,6 +128,8 @@ def test_a_definition_changes_during_delivery(published: Desk, model: dict[str, 
             assert spec["revisionHistoryLimit"] == 3, f"{environment} got the definition it did not pin"
     finally:
         published.vela("def", "apply", str(source))
+        hub = published.plane.clusters[HUB].client
+        hub.delete(APP_API, "DefinitionRevision", "vllm-model-v1.1.0", SYSTEM)
 
 
 def test_two_pipelines_apply_at_once(published: Desk, model: dict[str, Any]) -> None:
