@@ -59,6 +59,10 @@ class Running:
                     found.append((folder / "cmdline").read_text().replace("\0", " ")[:200])
         return found
 
+    def ends(self, seconds: float = 5.0) -> None:
+        """Nothing of its group is left, or not for long: a lock's heartbeat may be in the middle of its short sleep."""
+        until(lambda: not self.strays(), seconds)
+
 
 @dataclass
 class Preload:

@@ -187,7 +187,7 @@ def test_a_signal_ends_a_real_download_at_once(hub: Hub, model: Preload) -> None
     assert time.monotonic() - started < 3
     assert not model.lock.exists()
     assert not model.marker.exists()
-    until(lambda: not job.strays(), 3)
+    job.ends()
 
 
 def test_two_jobs_at_once_fetch_once(hub: Hub, model: Preload) -> None:

@@ -35,7 +35,7 @@ def test_an_empty_folder_is_downloaded_verified_and_marked(flow: Preload, stubbe
     assert stubbed.calls("python") == [[REPOSITORY, REVISION, str(flow.folder)]]
     assert flow.complete()
     assert not flow.lock.exists()
-    assert not flow.running[-1].strays()
+    flow.running[-1].ends()
 
 
 def test_a_marker_is_enough(flow: Preload, stubbed: Stubs) -> None:
@@ -99,7 +99,7 @@ def test_a_failure_ends_the_job_without_a_marker(flow: Preload, stubbed: Stubs, 
     assert len(stubbed.calls("hf")) == 1, "went on to the adapters"
     assert not list(flow.models.rglob(".preload-complete*"))
     assert not flow.lock.exists()
-    assert not flow.running[-1].strays()
+    flow.running[-1].ends()
 
 
 @pytest.mark.parametrize("text", [LINES, LINES + "\n", "\n" + LINES.replace("\n", "\n\n") + "\n\n"])

@@ -91,7 +91,7 @@ def test_a_job_that_lost_its_lock_stops(flow: Preload, stubbed: Stubs) -> None:
     assert "lost" in job.said()
     assert not flow.marker.exists()
     assert [path.name for path in flow.lock.iterdir()] == ["somebody-else"]
-    until(lambda: not job.strays(), 3)
+    job.ends()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -106,7 +106,7 @@ def test_a_signal_ends_it_at_once(flow: Preload, stubbed: Stubs, number: int) ->
     assert _left(flow) == set()
     assert not flow.marker.exists()
     assert not stubbed.calls("python")
-    until(lambda: not job.strays(), 3)
+    job.ends()
 
 
 def test_a_signal_ends_a_job_that_waits(flow: Preload) -> None:
@@ -118,7 +118,7 @@ def test_a_signal_ends_a_job_that_waits(flow: Preload) -> None:
     assert job.wait(5) == 143
     assert _left(flow) == {flow.lock.name}
     assert owner.exists(), "it took the other's lock with it"
-    until(lambda: not job.strays(), 3)
+    job.ends()
 
 
 def test_nothing_touches_the_lock_of_a_killed_shell(flow: Preload, stubbed: Stubs) -> None:
@@ -128,7 +128,7 @@ def test_nothing_touches_the_lock_of_a_killed_shell(flow: Preload, stubbed: Stub
     job.signal(signal.SIGKILL)
     job.wait()
     stubbed.open()
-    until(lambda: not job.strays(), 5)
+    job.ends()
     assert _left(flow) == {flow.lock.name}
 
 
@@ -141,7 +141,7 @@ def test_a_container_that_starts_again_needs_not_wait_for_itself(flow: Preload, 
     killed = flow.start()
     until(lambda: bool(stubbed.calls("hf")))
     killed.kill()
-    until(lambda: not killed.strays(), 5)
+    killed.ends()
     assert _left(flow) == {flow.lock.name}
     stubbed.open()
     code, said = flow.run()
