@@ -47,7 +47,7 @@ class Running:
         """To all of its processes at once: what the end of a container is."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
 
     def strays(self) -> list[str]:
         """Command lines of processes of its group that still run."""
@@ -59,7 +59,7 @@ class Running:
                     found.append((folder / "cmdline").read_text().replace("\0", " ")[:200])
         return found
 
-    def ends(self, seconds: float = 5.0) -> None:
+    def ends(self, seconds: float = 30.0) -> None:
         """Nothing of its group is left, or not for long: a lock's heartbeat may be in the middle of its short sleep."""
         until(lambda: not self.strays(), seconds)
 
@@ -137,7 +137,7 @@ class Preload:
         return self.marker.exists() and self.marker.read_text() == f"{REPOSITORY}@{REVISION}"
 
 
-def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until something is so; fail when it does not become so in time."""
     end = time.monotonic() + seconds
     while not condition():

@@ -37,9 +37,9 @@ def test_it_works_without_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_time_is_limited_and_children_go_too(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     started = time.monotonic()
-    with pytest.raises(ToolError, match=r"longer than 0\.5 s"):
-        proc.run(["sh", "-c", f"sleep 60 & echo $! > '{note}'; wait"], timeout=0.5)
-    assert time.monotonic() - started < 10
+    with pytest.raises(ToolError, match=r"longer than 3 s"):
+        proc.run(["sh", "-c", f"sleep 60 & echo $! > '{note}'; wait"], timeout=3)
+    assert time.monotonic() - started < 45
     assert _gone(int(note.read_text()))
 
 
@@ -75,7 +75,7 @@ def test_one_failure_stops_the_others() -> None:
     started = time.monotonic()
     with pytest.raises(ToolError):
         proc.run_all(work, ["50", "60", "61", "62"])
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 45
 
 
 def test_what_runs_inside_starts_nothing_once_all_was_stopped(tmp_path: Path) -> None:
@@ -108,17 +108,17 @@ def test_control_c_leaves_nothing_behind(tmp_path: Path) -> None:
         f"proc.run_all(lambda n: proc.run(['sh', '-c', 'echo $$ >> {note}; sleep 60']), [1, 2])\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while (not note.exists() or len(note.read_text().split()) < 2) and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(2)
-        process.wait(20)
+        process.wait(60)
     assert all(_gone(int(pid)) for pid in note.read_text().split())
 
 
 def _gone(pid: int) -> bool:
     """Whether a process has ended; one that waits to be reaped by init has."""
-    for _ in range(100):
+    for _ in range(600):
         try:
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
                 return True
