@@ -11,6 +11,16 @@ from collections.abc import Generator
 from typing import TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no finding, and what CI tries today it tries tomorrow.
+settings.register_profile(
+    "sailplan",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=os.environ.get("CI") == "true",
+)
+settings.load_profile("sailplan")
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
