@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from toolchain.lock import SERVE_LOCK, serve_requirements
 from toolchain.venv import CHECKOUT, LOCK
 
 REGISTRIES = re.compile(r"pypi\.org|pythonhosted|proxy\.golang|npmjs|crates\.io|deb\.debian")
@@ -24,10 +25,21 @@ def committed() -> list[Path]:
 
 
 def test_every_locked_package_is_exact_and_hashed() -> None:
-    text = (CHECKOUT / LOCK).read_text(encoding="utf-8")
-    blocks = re.split(r"\n(?=\S)", text.strip())
-    assert len(blocks) > 40
-    assert [block for block in blocks if not re.match(r"[\w.-]+==\S+", block) or "--hash=sha256:" not in block] == []
+    assert len(blocks(LOCK)) > 40
+    for name in (LOCK, SERVE_LOCK):
+        assert [b for b in blocks(name) if not re.match(r"[\w.-]+==\S+", b) or "--hash=sha256:" not in b] == []
+
+
+def blocks(name: Path) -> list[str]:
+    """Return a lock's packages, each with its hashes."""
+    return re.split(r"\n(?=\S)", (CHECKOUT / name).read_text(encoding="utf-8").strip())
+
+
+def test_servers_are_tested_with_the_versions_that_their_image_installs() -> None:
+    served, ours = ({re.match(r"[\w.-]+==[\w.]+", block)[0] for block in blocks(name)} for name in (SERVE_LOCK, LOCK))  # type: ignore[index]
+    assert served <= ours
+    named = {block.partition("==")[0] for block in served}
+    assert {re.split(r"[<>=~ ]", line)[0] for line in serve_requirements()} <= named
 
 
 def test_nothing_committed_names_a_registry_or_a_folder_of_somebody() -> None:
