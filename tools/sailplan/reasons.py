@@ -38,6 +38,33 @@ def pod(item: Object, now: datetime) -> str:
     return _loading(item, now)
 
 
+def deployment(item: Object, fixed: int | None = None) -> tuple[bool, str]:
+    """Whether a Deployment serves as it was asked to last, and how many of its pods are ready.
+
+    The same judgement as our components' health policies: one ready pod of the present version serves, pods that a
+    scaler asked for on top may still be on their way.
+
+    Args:
+        item: the Deployment.
+        fixed: replicas that its Application asks for; None when a scaler decides, or nobody.
+    """
+    status, wanted = item.get("status", {}), int(item["spec"].get("replicas", 1))
+    ready, updated = int(status.get("readyReplicas", 0)), int(status.get("updatedReplicas", 0))
+    current = status.get("observedGeneration", 0) >= item["metadata"].get("generation", 0)
+    least = min(wanted, fixed or 1)
+    if current and min(ready, updated) >= least and status.get("replicas", 0) <= updated:
+        return True, f"{ready}/{wanted} ready, serving" if wanted else "scaled to zero"
+    return False, f"{ready}/{wanted} ready, {updated} up to date"
+
+
+def refused(item: Object) -> str:
+    """Why a Deployment could not even make its pods (quota, admission); "" when it could."""
+    for one in item.get("status", {}).get("conditions") or ():
+        if one["type"] == "ReplicaFailure" and one["status"] == "True":
+            return f"pods are refused: {one.get('message') or one.get('reason')}"
+    return ""
+
+
 def job(item: Object) -> str:
     """Why a preload Job has not succeeded for good; "" when it has, or still tries."""
     for one in item.get("status", {}).get("conditions") or ():

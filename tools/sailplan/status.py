@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from sailplan import reasons, written
 from sailplan.errors import ClusterError
 from sailplan.live import APP_API
 from sailplan.model import Catalog, Document
+from sailplan.parts import RESOURCE, Part, Seen, part
 from sailplan.toolbox.kube import Cluster, Object
 from sailplan.workflow import deploy_name
 
-_NAME, _PART = "app.kubernetes.io/name", "app.kubernetes.io/component"
 _WAITS = ("running", "suspending", "pending")
-_RESOURCE = "nvidia.com/gpu"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One component in one cluster.
-
-    Attributes:
-        name, cluster: which.
-        health: healthy, unhealthy, or absent (nothing of it is there yet).
-        message: what its definition says of it.
-        reasons: why it is not healthy: its traits' words, its pods', its preload Job's.
-        gpus: GPUs that its pods ask for.
-    """
-
-    name: str
-    cluster: str
-    health: str
-    message: str
-    reasons: tuple[str, ...]
-    gpus: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +129,19 @@ def _place(
     gpus: list[Gpus] = []
     unreachable: list[str] = []
     for name in where.spec["clusters"]:
+        seen: Seen | None = None
         try:
-            pods, jobs, capacity = _ask(catalog, hub.joined(name), where)
+            seen, capacity = _ask(catalog, hub.joined(name), where)
         except ClusterError as error:
             unreachable.append(error.message)
-            pods, jobs = [], []
         else:
             gpus.append(capacity)
-        parts += [_part(found, component, name, namespace, pods, jobs) for component in found["spec"]["components"]]
+        services = _services(found, name, namespace)
+        parts += [part(one, name, said, services.get(one["name"], {}), seen) for one in found["spec"]["components"]]
     return Place(where.name, namespace, said, message, tuple(parts), tuple(gpus), tuple(unreachable))
 
 
-def _ask(catalog: Catalog, cluster: Cluster, where: Document) -> tuple[list[Object], list[Object], Gpus]:
+def _ask(catalog: Catalog, cluster: Cluster, where: Document) -> tuple[Seen, Gpus]:
     namespace = str(where.spec["namespace"])
     everywhere = cluster.list("v1", "Pod")
     pods = [one for one in everywhere if one["metadata"]["namespace"] == namespace]
@@ -171,62 +150,26 @@ def _ask(catalog: Catalog, cluster: Cluster, where: Document) -> tuple[list[Obje
     total = sum(int(one.get("status", {}).get("allocatable", {}).get(resource, 0)) for one in nodes)
     placed = [one for one in everywhere if one["spec"].get("nodeName")]
     free = max(0, total - reasons.gpus(placed, resource))
-    asked = reasons.gpus(pods, resource)
-    return pods, cluster.list("batch/v1", "Job", namespace), Gpus(cluster.name, total, free, asked, budget)
+    capacity = Gpus(cluster.name, total, free, reasons.gpus(pods, resource), budget)
+    jobs = cluster.list("batch/v1", "Job", namespace)
+    return Seen(pods, jobs, cluster.list("apps/v1", "Deployment", namespace)), capacity
 
 
 def _resource(catalog: Catalog, environment: str) -> tuple[str, int]:
     """Name of the GPU resource of an environment, and how many its applications may take."""
     known = catalog.environments.get(environment)
     if known is None or catalog.gpus is None:
-        return _RESOURCE, 0
+        return RESOURCE, 0
     gpu = known.spec["gpu"]
     facts = catalog.gpus.spec["classes"].get(gpu["class"], {})
-    return str(facts.get("resourceName", _RESOURCE)), int(gpu.get("budget", 0))
+    return str(facts.get("resourceName", RESOURCE)), int(gpu.get("budget", 0))
 
 
-def _part(
-    found: Object,
-    component: Mapping[str, Any],
-    cluster: str,
-    namespace: str,
-    pods: Sequence[Object],
-    jobs: Sequence[Object],
-) -> Part:
-    name = component["name"]
-    service = next((one for one in _services(found) if _is(one, name, cluster, namespace)), None)
-    own = [one for one in pods if (one["metadata"].get("labels") or {}).get(_NAME) == name]
-    tasks = [one for one in jobs if (one["metadata"].get("labels") or {}).get(_NAME) == name]
-    if service is None and not own and not tasks:
-        return Part(name, cluster, "absent", "", (), 0)
-    healthy = bool(service and service.get("healthy"))
-    message = str(service.get("message") or "") if service else ""
-    why = [] if healthy else _why(service or {}, own, tasks)
-    # A rollout beside what serves, or a replica more than there are GPUs, is worth a word though all is healthy.
-    pending = _pods(own) if healthy else []
-    said = tuple(dict.fromkeys([*why, *pending]))
-    return Part(name, cluster, "healthy" if healthy else "unhealthy", message, said, reasons.gpus(own, _RESOURCE))
-
-
-def _services(found: Object) -> list[Mapping[str, Any]]:
-    return list(found.get("status", {}).get("services") or ())
-
-
-def _is(service: Mapping[str, Any], name: str, cluster: str, namespace: str) -> bool:
-    place = service.get("cluster") or "local", service.get("namespace")
-    return bool(service["name"] == name and place == (cluster, namespace))
-
-
-def _why(service: Mapping[str, Any], pods: Sequence[Object], jobs: Iterable[Object]) -> list[str]:
-    failed = [said for one in jobs if (said := reasons.job(one))]
-    traits = [
-        f"{one['type']}: {one.get('message') or 'unhealthy'}"
-        for one in service.get("traits") or ()
-        if one.get("healthy") is False
-    ]
-    return [*failed, *_pods(pods), *traits]
-
-
-def _pods(pods: Iterable[Object]) -> list[str]:
-    now = datetime.now(UTC)
-    return [said for one in pods if (said := reasons.pod(one, now))]
+def _services(found: Object, cluster: str, namespace: str) -> dict[str, Mapping[str, Any]]:
+    """What the hub says of the components of one place, by name."""
+    rows = found.get("status", {}).get("services") or ()
+    return {
+        one["name"]: one
+        for one in rows
+        if (one.get("cluster") or "local", one.get("namespace")) == (cluster, namespace)
+    }
