@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from sailplan.findings import dotted, nearest, shortened
+from sailplan.findings import dotted
 from sailplan.model import Catalog, Position
-from sailplan.rules.flags import Engine, engine, managed, normal, stands_for
+from sailplan.rules.flags import Engine, engine, managed, stands_for
 from sailplan.rules.registry import Problem, Problems, catalog_rule, component_rule
 from sailplan.rules.view import Placed, View
 
@@ -19,7 +18,7 @@ def unknown_flag(view: View, placed: Placed) -> Problems:
         known = _engine(view, placed)
         if known is None:
             continue
-        wrong, near, fix = _flag(known, argument)
+        wrong, near, fix = known.wrong(argument)
         if wrong:
             name = argument.partition("=")[0]
             yield Problem(at, field, wrong, argument, "a flag of the engine", near, fix or f"leave {name} out")
@@ -65,34 +64,3 @@ def _arguments(placed: Placed) -> Iterator[tuple[Position, str, str]]:
 
 def _engine(view: View, placed: Placed) -> Engine | None:
     return engine(view.catalog, view.catalog.models[placed.component.model].spec["engine"])
-
-
-def _flag(known: Engine, argument: str) -> tuple[str, str, str]:
-    """What is wrong with one flag: message, nearest right one, fix; all empty when nothing is."""
-    name = argument.partition("=")[0]
-    found = known.find(argument)
-    gone = next((text for flag, text in known.removed.items() if normal(flag) == normal(argument)), None)
-    if gone is not None:
-        return f"this engine no longer has {name}", "", gone
-    if not found:
-        near = nearest(normal(argument), known.flags)
-        return f"this engine does not know {name}", near, f"did you mean {near}?" if near else ""
-    if len(found) > 1:
-        return f"{name} may be any of {shortened(', '.join(found))}", "", "write the whole name"
-    return _value(known.flags[found[0]], argument)
-
-
-def _value(flag: Mapping[str, Any], argument: str) -> tuple[str, str, str]:
-    """What is wrong with the value that a known flag gets."""
-    name, equals, value = argument.partition("=")
-    switched_off = normal(argument).startswith("--no-")
-    if (flag.get("takes") == "none" or switched_off) and equals:
-        return f"{name} takes no value", "", f"write {name}"
-    if flag.get("takes") in ("value", "values") and not equals and not switched_off:
-        return f"{name} needs a value", "", f"write {name}=VALUE"
-    choices = [str(choice) for choice in flag.get("choices") or ()]
-    if equals and choices and value not in choices:
-        near = nearest(value, choices)
-        message = f"{name} does not take {shortened(value)}, only {', '.join(choices)}"
-        return message, near, f"write {name}={near or 'VALUE'}"
-    return "", "", ""
