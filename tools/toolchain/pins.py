@@ -13,7 +13,7 @@ from .errors import ToolchainError
 
 TABLE = Path(__file__).with_name("versions.toml")
 
-_RECIPES = ("install", "copy", "wheel")
+_RECIPES = ("install", "copy", "wheel", "deb")
 
 
 @dataclass(frozen=True, slots=True)
