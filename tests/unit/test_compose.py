@@ -344,7 +344,7 @@ class TestApplication:
         made = compose(catalog(model, {"dev": same}), app(environments=("dev",))).application
         assert [item["name"] for item in made["spec"]["policies"]] == ["topology-dev"]
         assert made["spec"]["workflow"]["steps"] == [
-            {"name": "deploy-dev", "type": "deploy", "properties": {"policies": ["topology-dev"]}}
+            {"name": "deploy-dev", "type": "deploy", "timeout": "24m", "properties": {"policies": ["topology-dev"]}}
         ]
 
     def test_topology_names_clusters_and_namespace(self) -> None:
@@ -404,20 +404,22 @@ class TestApplication:
             assert "apply-once" not in step.get("properties", {}).get("policies", ())
         assert policy(compose(catalog(), app()).application, "apply-once") is None
 
-    def test_rendered_claims_are_kept(self) -> None:
+    def test_rendered_claims_are_kept_and_jobs_take_their_pods_along(self) -> None:
         made = compose(catalog(), app()).application
-        assert policy(made, "keep-weights") == {
-            "name": "keep-weights",
+        claims = {"selector": {"resourceTypes": ["PersistentVolumeClaim"]}}
+        jobs = {"selector": {"resourceTypes": ["Job"]}, "strategy": "onAppUpdate", "propagation": "cascading"}
+        assert policy(made, "collect") == {
+            "name": "collect",
             "type": "garbage-collect",
-            "properties": {"rules": [{"selector": {"resourceTypes": ["PersistentVolumeClaim"]}, "strategy": "never"}]},
+            "properties": {"rules": [{**claims, "strategy": "never"}, jobs]},
         }
         assert policy(made, "take-weights") == {
             "name": "take-weights",
             "type": "take-over",
-            "properties": {"rules": [{"selector": {"resourceTypes": ["PersistentVolumeClaim"]}}]},
+            "properties": {"rules": [claims]},
         }, "an Application that is made again finds the claims of the one before it"
         only = compose(catalog(), app(environments=("production",))).application
-        assert policy(only, "keep-weights") is None, "a claim that exists already is not ours to keep"
+        assert policy(only, "collect")["properties"] == {"rules": [jobs]}, "a claim that exists already is not ours"
         assert policy(only, "take-weights") is None
 
     def test_every_policy_that_a_step_names_exists(self) -> None:

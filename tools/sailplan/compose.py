@@ -148,7 +148,7 @@ def _application(catalog: Catalog, app: Document, made: tuple[Component, ...], p
         "spec": {
             "components": [_rendered(component, pin) for component in made],
             "policies": rules,
-            "workflow": {"steps": workflow.steps(environments, {rule["name"] for rule in rules})},
+            "workflow": {"steps": workflow.steps(environments, {rule["name"] for rule in rules}, made)},
         },
     }
 

@@ -24,14 +24,14 @@ def override_name(environment: str) -> str:
 
 
 def policies(environments: Sequence[Document], components: Sequence[Component]) -> list[dict[str, Any]]:
-    """All policies: each environment's two, routes held back, replicas left alone, claims kept and taken over.
+    """All policies: each environment's two, routes held back, replicas left alone, claims kept, Jobs taken whole.
 
     A policy that would say nothing is not written: KubeVela refuses an override without components.
     """
     made: list[dict[str, Any]] = []
     for environment in environments:
         made += [topology(environment), *override(environment.name, components)]
-    return [*made, *withhold_routes(components), *apply_once(components), *keep_weights(components)]
+    return [*made, *withhold_routes(components), *apply_once(components), *collect(components)]
 
 
 def topology(environment: Document) -> dict[str, Any]:
@@ -71,25 +71,26 @@ def apply_once(components: Iterable[Component]) -> list[dict[str, Any]]:
     )
 
 
-def keep_weights(components: Iterable[Component]) -> list[dict[str, Any]]:
-    """Claims that we render hold downloaded weights, so deleting the Application must not delete them.
+def collect(components: Iterable[Component]) -> list[dict[str, Any]]:
+    """What is deleted with the Application, and how.
 
-    And an Application that is made again takes them over: KubeVela refuses to apply over an object that is there and
-    belongs to nobody (measured).
+    Claims that we render hold downloaded weights, so deleting the Application must not delete them. And an Application
+    that is made again takes them over: KubeVela refuses to apply over an object that is there and belongs to nobody
+    (measured). Jobs take their pods along: the API server leaves them behind unless it is told (measured).
     """
-    renders = any(
-        "preload" in traits and traits["preload"].get("createClaim", True)
+    preloads = [
+        traits["preload"]
         for component in components
         for _, traits in component.environments.values()
-    )
+        if "preload" in traits
+    ]
     claims = {"selector": {"resourceTypes": ["PersistentVolumeClaim"]}}
-    kept = {
-        "name": "keep-weights",
-        "type": "garbage-collect",
-        "properties": {"rules": [{**claims, "strategy": "never"}]},
-    }
+    jobs = {"selector": {"resourceTypes": ["Job"]}, "strategy": "onAppUpdate", "propagation": "cascading"}
+    renders = any(preload.get("createClaim", True) for preload in preloads)
+    rules = [*([{**claims, "strategy": "never"}] if renders else []), *([jobs] if preloads else [])]
+    kept = {"name": "collect", "type": "garbage-collect", "properties": {"rules": rules}}
     taken = {"name": "take-weights", "type": "take-over", "properties": {"rules": [claims]}}
-    return [kept, taken] if renders else []
+    return [*([kept] if rules else []), *([taken] if renders else [])]
 
 
 def _override(name: str, components: list[dict[str, Any]]) -> list[dict[str, Any]]:
