@@ -22,6 +22,9 @@ _BUILT_IN = {
 }
 """Definitions of KubeVela itself that composed Applications use."""
 
+_ADMISSION = "admissionregistration.k8s.io/v1"
+_WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+
 _HUB = Position("catalog/environments")
 
 
@@ -72,6 +75,11 @@ def _hub(hub: Cluster, found: Diagnosis) -> None:
     if version and installed.numbers(version) < installed.numbers(VELA.removeprefix(">=")):
         fix = f"upgrade it to {VELA}"
         found.findings.append(_finding("SP802", "error", _HUB, f"the hub runs KubeVela {version}", fix))
+    webhooks = [one for kind in _WEBHOOKS for one in hub.list(_ADMISSION, kind)]
+    found.findings += [
+        _finding("SP807", "warning", _HUB, f"{said}: `vela up` of a large one may fail", fix)
+        for said, fix in installed.slow(deployments, webhooks)
+    ]
     found.findings += [
         _finding("SP803", "error", _HUB, f"KubeVela's own {kind} {name} is missing on the hub", "reinstall KubeVela")
         for kind, wanted in _BUILT_IN.items()

@@ -64,3 +64,47 @@ def gates(deployments: Iterable[Object]) -> str:
                 args = [str(arg) for arg in container.get("args", ())]
                 return next((arg.partition("=")[2] for arg in args if arg.startswith("--feature-gates=")), "")
     return ""
+
+
+LEAST_PROCESSORS = 1.0
+LEAST_SECONDS = 20
+"""What KubeVela's admission wants: it takes 2.4 s of processor time for an Application of four models (measured)."""
+
+
+def slow(deployments: Iterable[Object], webhooks: Iterable[Object]) -> list[tuple[str, str]]:
+    """Settings with which KubeVela's admission may not judge a large Application in time; each with what to do.
+
+    Args:
+        deployments: of KubeVela's namespace.
+        webhooks: ValidatingWebhookConfigurations and MutatingWebhookConfigurations.
+    """
+    found = []
+    for one in deployments:
+        for container in one["spec"]["template"]["spec"]["containers"]:
+            limit = container.get("resources", {}).get("limits", {}).get("cpu")
+            if "vela-core" in str(container["image"]) and limit and _processors(str(limit)) < LEAST_PROCESSORS:
+                fix = "raise resources.limits.cpu of KubeVela's chart to 1 or more"
+                found.append((f"KubeVela's controller may use {limit} of a processor", fix))
+    seconds = min(
+        (_seconds(hook) for one in webhooks for hook in one.get("webhooks") or () if _judges(hook)), default=0
+    )
+    if 0 < seconds < LEAST_SECONDS:
+        fix = f"set timeoutSeconds of its webhooks to {LEAST_SECONDS} or more"
+        found.append((f"KubeVela's admission has {seconds} s to judge an Application", fix))
+    return found
+
+
+def _processors(text: str) -> float:
+    return float(text[:-1]) / 1000 if text.endswith("m") else float(text)
+
+
+def _seconds(hook: Object) -> int:
+    return int(hook.get("timeoutSeconds") or 10)
+
+
+def _judges(hook: Object) -> bool:
+    """Whether a webhook is asked about Applications."""
+    return any(
+        "core.oam.dev" in rule.get("apiGroups", ()) and "applications" in rule.get("resources", ())
+        for rule in hook.get("rules") or ()
+    )

@@ -116,7 +116,9 @@ def state(steps: Mapping[str, Mapping[str, Any]], environment: str) -> tuple[str
 
 
 def _said(step: Mapping[str, Any]) -> str:
-    """Message of a step, without the CUE value that KubeVela prints behind it."""
+    """Message of a step, without the CUE value that KubeVela prints behind it; its own message ends with the time."""
+    if step.get("reason") == "Timeout":
+        return f"{step['name']} gave up: not healthy within its time limit (`vela workflow restart` tries again)"
     return str(step.get("message") or "").partition(" (value: #provider")[0]
 
 

@@ -76,4 +76,10 @@ found_elsewhere(
     "CRDs, namespaces, secrets, claims, gateways, GPU labels: delivery would stop there, or wait for good.",
 )
 found_elsewhere("SP806", "cluster that does not answer", "Nothing can be delivered there.")
+found_elsewhere(
+    "SP807",
+    "KubeVela without time to judge",
+    "Its admission takes seconds of processor time for a large Application; `vela up` fails when it does not get them.",
+    "warning",
+)
 found_elsewhere("SP903", "committed Application that is none", "It is what delivery applies.")
