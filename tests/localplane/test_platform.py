@@ -58,6 +58,7 @@ def test_what_an_environment_takes_for_granted_is_there(catalog: platform.Catalo
     items = platform.objects(catalog, "production")
     assert of(items, "PersistentVolumeClaim")["llm-models"]["metadata"]["namespace"] == "llm"
     assert "xplane-llm-models-preload" in of(items, "ServiceAccount")
+    assert of(items, "Secret")["hf-token"]["stringData"] == {"HF_TOKEN": "stand-in"}
     assert {"ai-gateway", "platform-tailscale-general"} <= of(items, "Gateway").keys()
     assert "nvidia" in of(items, "RuntimeClass")
     assert "nfs" in of(platform.objects(catalog, "hub"), "StorageClass")

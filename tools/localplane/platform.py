@@ -192,7 +192,7 @@ def _gateways(here: Mapping[str, Mapping[str, Any]]) -> Iterator[Object]:
 
 
 def _tenants(here: Mapping[str, Mapping[str, Any]]) -> Iterator[Object]:
-    """Make what an environment says exists already: the shared claim, and the account that may write to it."""
+    """Make what an environment says exists already: the shared claim, who may write to it, a stand-in for the token."""
     for one in here.values():
         meta = {"namespace": one["namespace"]}
         account = one.get("overrides", {}).get("traits", {}).get("preload", {}).get("serviceAccountName")
@@ -205,3 +205,7 @@ def _tenants(here: Mapping[str, Mapping[str, Any]]) -> Iterator[Object]:
                 "metadata": {"name": one["storage"]["claim"], **meta},
                 "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "500Gi"}}},
             }
+        token = one.get("hub", {}).get("tokenSecret")
+        if token:
+            secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": token, **meta}}
+            yield {**secret, "stringData": {"HF_TOKEN": "stand-in"}}
