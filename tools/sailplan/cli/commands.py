@@ -24,6 +24,7 @@ COMMANDS = (
     "status",
     "upgrade",
     "doctor",
+    "drill",
     "definitions",
     "schema",
     "version",
