@@ -55,6 +55,8 @@ async def serve(settings: Settings) -> int:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    if settings.load_seconds:
+        _say(f"loads for {settings.load_seconds:g} s")
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(stop.wait(), settings.load_seconds or 1e-6)
     if stop.is_set():
@@ -77,12 +79,16 @@ async def _end(server: _Server, stop: asyncio.Event, seconds: float) -> None:
     while not server.started:
         await asyncio.sleep(0.01)
     config = server.config
-    print(f"vllm_sim listens on http://{config.host}:{config.port}", file=sys.stderr, flush=True)
+    _say(f"listens on http://{config.host}:{config.port}")
     await stop.wait()
     server.should_exit = True
     if seconds:
         await asyncio.sleep(seconds)
     server.abort()
+
+
+def _say(text: str) -> None:
+    print(f"vllm_sim {text}", file=sys.stderr, flush=True)
 
 
 def _config(settings: Settings, service: Service) -> uvicorn.Config:
