@@ -4,6 +4,7 @@
     context.py    what a scenario is given: the checkout, the chosen app, scratch space, progress
     scenarios.py  the list of scenarios by name; imports one only when it is asked for
     report.py     the results as text, JSON or one HTML page with plots
+    box/          namespaces of one's own, and what runs in them
     gateway/      real Envoy AI Gateway and Envoy in namespaces of their own
     engine/       the real vLLM on the processor, with a tiny model
     scaling/      real KEDA, Prometheus and Kubernetes' autoscaler

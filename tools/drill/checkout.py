@@ -69,13 +69,13 @@ class Checkout:
         """
         parts = self.intent["spec"]["components"]
         names = {part["name"] for part in self.composed().application["spec"]["components"]}
-        chosen = [part for part in parts if component in (part.get("name"), part["model"], self._served(part))]
+        chosen = [part for part in parts if component in (part.get("name"), part["model"], self.named(part))]
         if not chosen:
             raise unknown(f"component of {self.app}:", component, names)
         self.intent["spec"]["components"] = chosen[:1]
         self.write()
 
-    def _served(self, part: Mapping[str, Any]) -> str:
+    def named(self, part: Mapping[str, Any]) -> str:
         """Name that a component gets when the intent gives none: the preset's."""
         file = self.folder / "catalog" / "models" / f"{part['model']}.yaml"
         preset = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}

@@ -55,7 +55,7 @@ def namespaces() -> Need:
     """The right to make network and mount namespaces: as root, or by user namespaces."""
 
     def find() -> Path | None:
-        from drill.gateway.namespace import enter
+        from drill.box.namespace import enter
 
         argv = enter()
         return Path(argv[0]) if argv else None

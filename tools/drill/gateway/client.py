@@ -7,7 +7,7 @@ import json
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,9 +56,15 @@ class _Unix(http.client.HTTPConnection):
 
 @dataclass
 class Caller:
-    """Asks over one connection that it keeps, as clients do; a new one when the old one was closed."""
+    """Asks over one connection that it keeps, as clients do; a new one when the old one was closed.
+
+    Attributes:
+        door: Unix socket of what is asked.
+        begun: called with every piece of a stream.
+    """
 
     door: Path
+    begun: Callable[[], None] = lambda: None
     _link: _Unix | None = field(default=None, repr=False)
 
     def ask(self, name: str, *, headers: Mapping[str, str] | None = None, tokens: int = 1, **more: Any) -> Answer:
@@ -84,7 +90,7 @@ class Caller:
         response = self._link.getresponse()
         kind = response.headers.get("content-type", "")
         if kind.startswith("text/event-stream"):
-            return _stream(name, response, kind)
+            return _stream(name, response, kind, self.begun)
         text = response.read().decode(errors="replace")
         return Answer(name, response.status, _reached(text), time.monotonic(), text, kind)
 
@@ -95,7 +101,7 @@ class Caller:
         self._link = None
 
 
-def _stream(name: str, response: http.client.HTTPResponse, kind: str) -> Answer:
+def _stream(name: str, response: http.client.HTTPResponse, kind: str, begun: Callable[[], None]) -> Answer:
     """Read events one by one, with the time of each."""
     chunks, reached, done = [], "", False
     while line := response.readline():
@@ -105,6 +111,7 @@ def _stream(name: str, response: http.client.HTTPResponse, kind: str) -> Answer:
         done = data == b"[DONE]"
         if not done:
             chunks.append(time.monotonic())
+            begun()
             reached = reached or _reached(data.decode())
     return Answer(name, response.status, reached, time.monotonic(), "", kind, tuple(chunks), done)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from types import TracebackType
 
@@ -105,15 +104,20 @@ class Stream:
 
     def __init__(self, cell: Cell, name: str, tokens: int) -> None:
         self._found: list[Answer] = []
+        self._begun = threading.Event()
         self._tokens = tokens
         self._thread = threading.Thread(target=self._read, args=(cell, name), daemon=True)
         self._thread.start()
-        self.began = time.monotonic()
 
     def _read(self, cell: Cell, name: str) -> None:
-        caller = Caller(cell.door)
+        caller = Caller(cell.door, self._begun.set)
         self._found.append(caller.ask(name, tokens=self._tokens, stream=True, ignore_eos=True))
+        self._begun.set()
         caller.close()
+
+    def until_begun(self) -> None:
+        """Wait for its first piece (or its end)."""
+        self._begun.wait()
 
     def end(self) -> Answer:
         """Wait for its end."""

@@ -1,6 +1,6 @@
-"""The first process inside the namespaces. Started by cell.py; needs the standard library only.
+"""The first process inside the namespaces. Started by outside.py; needs the standard library only.
 
-    python -m drill.gateway.inner CONFIG.json
+    python -m drill.box.inner CONFIG.json
 
 CONFIG: `binds` ([file, place]: mounted over one another), `doors` ([Unix socket, address, port]: what connects to the
 socket talks to the port inside), `processes` ({name, argv, env, log}). Orders come as lines of JSON on stdin,

@@ -1,7 +1,6 @@
 """Namespaces of one's own: nothing inside can reach a network, and nothing outlives the first process.
 
-aigw has fixed ports, some on all addresses, and writes into the home folder of the password file; names of Services
-have to resolve. So it gets a network with loopback only, and files of its own in place of /etc/hosts and /etc/passwd.
+Inside, fixed ports collide with nobody, names of Services resolve by a private /etc/hosts, and no hub can be asked.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import os
 import shutil
 import subprocess
 
-_OWN = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private")
+_OWN = ("--net", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child", "--propagation", "private")
 _SECONDS = 20
 
 
