@@ -1,0 +1,160 @@
+"""The pods that are there, and the metrics that each of them serves. One small server stands for all of them.
+
+Prometheus finds them as it finds pods in a cluster: one target a ready pod, labelled with namespace and pod. What a
+target serves is in the engine's words, and carries the engine's labels only.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from drill.scaling.load import Gauges, Load, idle
+from drill.scaling.watch import Object
+from localplane import condition
+
+Key = tuple[str, str]
+"""Namespace and name of a workload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod that serves: where it is, when it was made, and the name of the model it serves."""
+
+    namespace: str
+    name: str
+    made: str
+    model: str
+
+
+class Fleet:
+    """Which pods serve, and under which load. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pods: dict[Key, dict[str, Pod]] = defaultdict(dict)
+        self._loads: dict[Key, Load] = {}
+        self._hidden: set[Key] = set()
+
+    def seen(self, item: Object, there: bool) -> None:
+        """Take in a pod as it is now (a watch calls this)."""
+        labels = item["metadata"].get("labels", {})
+        if labels.get("app.kubernetes.io/component") != "inference":
+            return
+        meta = item["metadata"]
+        key = (meta["namespace"], labels["app.kubernetes.io/name"])
+        serves = there and "deletionTimestamp" not in meta and condition(item, "Ready") == "True"
+        with self._lock:
+            if serves:
+                made = Pod(meta["namespace"], meta["name"], meta["creationTimestamp"], _model(item))
+                self._pods[key].setdefault(meta["name"], made)
+            else:
+                self._pods[key].pop(meta["name"], None)
+
+    def put(self, key: Key, load: Load) -> None:
+        """Put a workload under a load, from now on."""
+        with self._lock:
+            self._loads[key] = load
+
+    def hide(self, key: Key, hidden: bool = True) -> None:
+        """Let the metrics of a workload vanish, or come back; its pods go on."""
+        with self._lock:
+            (self._hidden.add if hidden else self._hidden.discard)(key)
+
+    def gauges(self, key: Key) -> list[Gauges]:
+        """What the pods of a workload report now, the oldest first; [] when none serves."""
+        with self._lock:
+            return [one for _, one in self._reports(key)]
+
+    def targets(self) -> list[dict[str, object]]:
+        """Targets as Prometheus' HTTP discovery takes them."""
+        with self._lock:
+            shown = [pod for key, pods in self._pods.items() if key not in self._hidden for pod in pods.values()]
+        return [
+            {"namespace": pod.namespace, "pod": pod.name, "__metrics_path__": f"/pods/{pod.namespace}/{pod.name}"}
+            for pod in shown
+        ]
+
+    def page(self, namespace: str, name: str) -> str | None:
+        """Metrics page of a pod; None when no such pod serves."""
+        with self._lock:
+            for key, pods in self._pods.items():
+                if key[0] == namespace and name in pods and key not in self._hidden:
+                    found = {pod.name: one for pod, one in self._reports(key)}
+                    return _page(pods[name].model, found[name])
+        return None
+
+    def _reports(self, key: Key) -> list[tuple[Pod, Gauges]]:
+        pods = sorted(self._pods[key].values(), key=lambda pod: (pod.made, pod.name))
+        return list(zip(pods, self._loads.get(key, idle)(len(pods)), strict=True)) if pods else []
+
+
+def _model(item: Object) -> str:
+    """Return the name that the engine's own arguments give the model."""
+    args = item["spec"]["containers"][0].get("args", [])
+    return str(args[args.index("--served-model-name") + 1])
+
+
+def _page(model: str, gauges: Gauges) -> str:
+    """Write metrics as vLLM 0.25 does."""
+    labels = f'{{engine="0",model_name="{model}"}}'
+    rows = (
+        ("num_requests_running", "Number of requests in model execution batches.", gauges.running),
+        ("num_requests_waiting", "Number of requests waiting to be processed.", gauges.waiting),
+        ("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", gauges.kv),
+    )
+    return "".join(
+        f"# HELP vllm:{name} {text}\n# TYPE vllm:{name} gauge\nvllm:{name}{labels} {float(value)}\n"
+        for name, text, value in rows
+    )
+
+
+class Server:
+    """Serves the fleet's targets and pages on loopback until it is stopped."""
+
+    def __init__(self, fleet: Fleet, port: int) -> None:
+        self._address = f"127.0.0.1:{port}"
+        self._http = ThreadingHTTPServer(("127.0.0.1", port), self._handler(fleet))
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, name="metrics of pods", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it."""
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join(timeout=10)
+
+    def _handler(self, fleet: Fleet) -> type[BaseHTTPRequestHandler]:
+        address = self._address
+
+        class Handler(BaseHTTPRequestHandler):
+            """Answers /targets and /pods/NAMESPACE/POD."""
+
+            protocol_version = "HTTP/1.1"  # connections stay open: a look a second and pod
+
+            def do_GET(self) -> None:
+                _, kind, *rest = self.path.partition("?")[0].split("/")
+                if kind == "targets":
+                    rows = [{"targets": [address], "labels": labels} for labels in fleet.targets()]
+                    self._answer(json.dumps(rows), "application/json")
+                elif kind == "pods" and len(rest) == 2 and (page := fleet.page(*rest)) is not None:
+                    self._answer(page, "text/plain; version=0.0.4")
+                else:
+                    self._answer("no such pod\n", "text/plain", 404)
+
+            def _answer(self, text: str, kind: str, status: int = 200) -> None:
+                body = text.encode()
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Say nothing."""
+
+        return Handler

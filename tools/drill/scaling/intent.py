@@ -1,0 +1,146 @@
+"""What is put under load: copies of one component of an application, each with its own name, in two environments."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from drill.checkout import Checkout
+from drill.context import ENVIRONMENT, Context
+from drill.errors import DrillError
+from localplane import ports
+from sailplan.errors import UsageError
+
+CAPABILITY = "saturation-scaling"
+TRAIT = "keda-saturation-scaling"
+
+ALONE = ("running", "kv-cache", "queue", "hottest", "vanish")
+"""Components in the environment `drill`: each is driven by a case of the same name."""
+
+LOOP = "loop"
+"""Component in both environments, one model under the same name."""
+
+WIDE = f"{ENVIRONMENT}-wide"
+"""The second environment: as `drill`, in a namespace of its own and with more room."""
+
+ROOM = 8
+"""Replicas in the second environment at most."""
+
+_PORTS = range(19091, 19200)
+
+
+def prepare(context: Context, checkout: Checkout) -> None:
+    """Turn a checkout's copy into what the drill of scaling wants.
+
+    The environment `drill` stays as the catalog has it. Only when another program has the port of its Prometheus is
+    another one written into the copy.
+
+    Raises:
+        UsageError: the chosen component does not scale, or has no room to.
+        DrillError: no port is free.
+    """
+    part = _chosen(context, checkout)
+    checkout.app = "scaling"
+    checkout.intent = _intent("scaling", [_copied(part, name) for name in ALONE], [ENVIRONMENT])
+    spec = _free_address(checkout)
+    _write_environment(checkout, ENVIRONMENT, spec)
+    wide = copy.deepcopy(spec)
+    wide["namespace"] = f"{spec['namespace']}-wide"
+    wide["gateway"]["name"] = f"{spec['gateway']['name']}-wide"
+    wide.setdefault("overrides", {}).setdefault("traits", {}).setdefault(TRAIT, {})["maxReplicas"] = ROOM
+    _write_environment(checkout, WIDE, wide)
+    for stale in (checkout.folder / "applications").iterdir():
+        (stale / "app.yaml").unlink()
+        stale.rmdir()
+    checkout.write()
+    pair(context, checkout, part).write()
+
+
+def pair(context: Context, checkout: Checkout, part: dict[str, Any] | None = None) -> Checkout:
+    """Return the same checkout with the second application as its own: one component in both environments."""
+    other = copy.copy(checkout)
+    other.app = "scaling-pair"
+    model = part or checkout.intent["spec"]["components"][0]
+    other.intent = _intent(other.app, [_copied(model, LOOP)], [ENVIRONMENT, WIDE])
+    return other
+
+
+def namespace_of(checkout: Checkout, environment: str) -> str:
+    """Return the namespace of an environment."""
+    return str(_environment(checkout, environment)["spec"]["namespace"])
+
+
+def prometheus_port(checkout: Checkout) -> int:
+    """Return the port at which the environment's rendered triggers look for Prometheus."""
+    return int(urlsplit(checkout.environment["metrics"]["serverAddress"]).port or 80)
+
+
+def apart(context: Context, name: str) -> Context:
+    """Return a context with scratch space of its own, for work beside that of others."""
+    folder = context.folder / name
+    folder.mkdir()
+    return dataclasses.replace(context, folder=folder)
+
+
+def _chosen(context: Context, checkout: Checkout) -> dict[str, Any]:
+    """Return the chosen component of the intent, or the one with the most room to scale."""
+    made = checkout.composed().application["spec"]["components"]
+    rooms = [(_room(one), part) for one, part in zip(made, checkout.intent["spec"]["components"], strict=True)]
+    room, part = max(rooms, key=lambda row: row[0])
+    if room < 2:
+        which = context.component or f"of {context.app}"
+        raise UsageError(f"component {which} has no room to scale", f"choose one with {CAPABILITY} and maxReplicas > 1")
+    return dict(part)
+
+
+def _room(component: dict[str, Any]) -> int:
+    found = [one.get("properties", {}) for one in component.get("traits", []) if one["type"] == TRAIT]
+    return int(found[0].get("maxReplicas", 3)) if found else 0
+
+
+def _copied(part: dict[str, Any], name: str) -> dict[str, Any]:
+    """Copy a component under another name, with its own settings and nothing attached but scaling."""
+    kept = {key: value for key, value in part.get("set", {}).items() if key.startswith(("model.", "scaling."))}
+    made = {"model": part["model"], "name": name, "capabilities": [CAPABILITY]}
+    if "profile" in part:
+        made["profile"] = part["profile"]
+    return made | {"set": kept | {"scaling.minReplicas": 1}}
+
+
+def _intent(name: str, components: list[dict[str, Any]], environments: list[str]) -> dict[str, Any]:
+    return {
+        "apiVersion": "catalog.oam.ai/v1",
+        "kind": "App",
+        "metadata": {"name": name, "owner": "drill"},
+        "spec": {"components": components, "environments": environments},
+    }
+
+
+def _free_address(checkout: Checkout) -> dict[str, Any]:
+    spec: dict[str, Any] = checkout.environment
+    if not ports.free(prometheus_port(checkout)):
+        spare = next((port for port in _PORTS if ports.free(port)), None)
+        if spare is None:
+            raise DrillError(f"no port is free for Prometheus between {_PORTS[0]} and {_PORTS[-1]}")
+        spec["metrics"]["serverAddress"] = f"http://127.0.0.1:{spare}"
+    return spec
+
+
+def _environment(checkout: Checkout, name: str) -> dict[str, Any]:
+    text = (checkout.folder / f"catalog/environments/{name}.yaml").read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
+
+
+def _write_environment(checkout: Checkout, name: str, spec: dict[str, Any]) -> None:
+    document = {
+        "apiVersion": "catalog.oam.ai/v1",
+        "kind": "Environment",
+        "metadata": {"name": name, "description": "For drills under traffic"},
+        "spec": spec,
+    }
+    file = checkout.folder / f"catalog/environments/{name}.yaml"
+    file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")

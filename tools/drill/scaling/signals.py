@@ -1,0 +1,82 @@
+"""Cases of one workload by itself: each signal alone, and the hottest pod."""
+
+from __future__ import annotations
+
+import math
+
+from drill.model import Figure
+from drill.scaling.figures import exactly, replicas
+from drill.scaling.ground import Ground
+from drill.scaling.load import Load, idle, spread, uneven
+from drill.scaling.track import Track
+from drill.scaling.triggers import Triggers
+
+SIGNALS = ("running", "kv-cache", "queue")
+
+LOOK = 2
+"""Seconds between two looks of the plane's autoscaler."""
+
+_HOLD = 8
+
+
+def alone(ground: Ground, signal: str) -> list[Figure]:
+    """One signal crosses its threshold, goes on to where all replicas are needed, far beyond, and back."""
+    track = ground.track(signal)
+    most = track.triggers.most
+    began = track.load(amount(track.triggers, signal, 1.3))
+    track.reach(2)
+    track.hold(_HOLD)
+    first = track.path(began)
+    rose = track.load(amount(track.triggers, signal, 1.3 * (most - 1)))
+    track.reach(most)
+    track.load(amount(track.triggers, signal, 3 * most))
+    track.hold(_HOLD)
+    path = track.path(rose)
+    others = max(value for name in SIGNALS if name != signal for value in track.signals(began, name))
+    rises = path == sorted(path) and path[-1] == most
+    return [
+        exactly(f"{signal}: 1.3 of its threshold", first, [1, 2], ", and stays"),
+        replicas(f"{signal}: more, then thrice what {most} can take", path, f"2 to {most}, and stays", rises),
+        Figure(f"{signal}: other signals meanwhile", others, "% of threshold", "0", others == 0),
+        *back(track, signal),
+    ]
+
+
+def hottest(ground: Ground) -> list[Figure]:
+    """Two pods are there; then one is hot and the other idle: the hot one decides, not the mean."""
+    track = ground.track("hottest")
+    full = track.triggers.running * track.triggers.slots
+    track.load(amount(track.triggers, "running", 1.3))
+    track.reach(2)
+    hot, cool = round(1.3 * full), round(0.1 * full)
+    began = track.load(uneven(hot, cool))
+    track.until(lambda: track.wanted != 2, 60)
+    path = track.path(began)
+    track.load(idle)
+    mean = 100 * (hot + cool) / 2 / full
+    name = f"hottest: one pod runs {hot} requests, one {cool} (mean: {mean:.0f} % of threshold)"
+    return [exactly(name, path, [2, 3], ": the hottest pod drives")]
+
+
+def back(track: Track, case: str) -> list[Figure]:
+    """Take all load away: replicas go one at a time, the first of them after the window."""
+    most, least, window = track.wanted, track.triggers.least, track.triggers.window
+    fell = track.load(idle)
+    track.reach(least, window + 60 + 10 * track.triggers.period)
+    path, steps = track.path(fell), track.steps(fell)
+    after = round(steps[0], 1) if steps else math.inf
+    # The window counts from the last look that still saw the load, which may have been before the load fell.
+    in_time = window - 2 * LOOK <= after < math.inf
+    return [
+        exactly(f"{case}: load gone", path, list(range(most, least - 1, -1)), ", one at a time"),
+        Figure(f"{case}: first replica goes after", after, "s", f"the window of {window} s less two looks", in_time),
+    ]
+
+
+def amount(triggers: Triggers, signal: str, thresholds: float) -> Load:
+    """Return a load that puts one signal to so many thresholds of one pod, and no other above zero."""
+    if signal == "running":
+        return spread(running=round(thresholds * triggers.running * triggers.slots), slots=triggers.slots)
+    if signal == "kv-cache":
+        return spread(kv=thresholds * triggers.kv)
+    return spread(waiting=max(math.ceil(thresholds * triggers.waiting), int(triggers.waiting) + 1))
