@@ -24,6 +24,12 @@ _GATEWAY = (needs.tool("aigw"), needs.tool("envoy"), needs.namespaces())
 
 _ALL = (
     Scenario(
+        "scaling",
+        "Real KEDA and Kubernetes' autoscaler on the catalog's triggers, by load",
+        (*needs.plane(), needs.tool("keda-operator"), needs.tool("keda-adapter"), needs.tool("prometheus")),
+        late("drill.scaling.scenario"),
+    ),
+    Scenario(
         "canary",
         "Canary shares through the real gateway, changed by intent edits and vela up",
         (*needs.plane(), *_GATEWAY),

@@ -6,20 +6,13 @@ import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from drill import needs
 from drill.context import Context
-from drill.model import Figure, Need, Result
+from drill.model import Figure, Result
 from drill.scaling import loops, lost, signals
 from drill.scaling.ground import Ground, opened_ground
 
 NAME = "scaling"
-TITLE = "Real scaling: KEDA and Kubernetes' autoscaler on the catalog's triggers"
-NEEDS: tuple[Need, ...] = (
-    *needs.plane(),
-    needs.tool("keda-operator"),
-    needs.tool("keda-adapter"),
-    needs.tool("prometheus"),
-)
+TITLE = "Real KEDA and Kubernetes' autoscaler on the catalog's triggers, by load"
 
 Case = Callable[[Ground], list[Figure]]
 
