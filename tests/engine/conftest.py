@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from drill.engine import TINY
 from engine.lists import rendered
 from engine.table import FACTS, MODEL
 from toolchain.engine.ask import Answer, Case, ask
@@ -57,7 +58,7 @@ class Engine:
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tiny model and two adapters."""
     folder = tmp_path_factory.mktemp("tiny")
-    argv = [ensure(), "-P", Path(__file__).with_name("tinymodel.py"), folder]
+    argv = [ensure(), "-P", TINY, folder]
     subprocess.run(argv, env=variables(folder), timeout=300, check=True, capture_output=True)
     return folder
 

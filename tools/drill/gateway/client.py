@@ -43,12 +43,15 @@ class Answer:
     done: bool = False
 
 
-class _Unix(http.client.HTTPConnection):
+class Unix(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
     def __init__(self, door: Path) -> None:
         super().__init__("gateway", timeout=_SECONDS)
         self._door = str(door)
 
     def connect(self) -> None:
+        """Connect to the socket."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(_SECONDS)
         self.sock.connect(self._door)
@@ -65,7 +68,7 @@ class Caller:
 
     door: Path
     begun: Callable[[], None] = lambda: None
-    _link: _Unix | None = field(default=None, repr=False)
+    _link: Unix | None = field(default=None, repr=False)
 
     def ask(self, name: str, *, headers: Mapping[str, str] | None = None, tokens: int = 1, **more: Any) -> Answer:
         """One chat request, or a stream of one (`stream=True`)."""
@@ -85,7 +88,7 @@ class Caller:
             return Answer(name, FAILED, at=time.monotonic(), text=repr(error))
 
     def _post(self, name: str, body: str, headers: Mapping[str, str] | None) -> Answer:
-        self._link = self._link or _Unix(self.door)
+        self._link = self._link or Unix(self.door)
         self._link.request("POST", _CHAT, body, {"content-type": "application/json", **(headers or {})})
         response = self._link.getresponse()
         kind = response.headers.get("content-type", "")
@@ -154,7 +157,7 @@ def many(door: Path, name: str, count: int, at_once: int = 8, **more: Any) -> li
 
 def get(door: Path, path: str) -> tuple[int, str]:
     """GET something; (FAILED, what broke) without an answer."""
-    link = _Unix(door)
+    link = Unix(door)
     try:
         link.request("GET", path)
         response = link.getresponse()

@@ -1,6 +1,7 @@
-"""Writes a tiny random model and two adapters for it; runs in the engine's environment, needs no network.
+"""Writes a tiny random model and adapters for it; runs in the engine's environment, needs no network.
 
-    PYTHON tinymodel.py FOLDER      makes FOLDER/model, FOLDER/rank8, FOLDER/rank32
+    PYTHON tinymodel.py FOLDER                  makes FOLDER/model, FOLDER/rank8, FOLDER/rank32
+    PYTHON tinymodel.py FOLDER PATH=RANK ...    makes FOLDER/model, and an adapter of a rank at each path
 
 The context window is long (131072) because rendered argument lists ask for that of real models; weights do not grow
 with it.
@@ -23,12 +24,14 @@ ROWS = {"q_proj": HEADS * HEAD, "k_proj": KV_HEADS * HEAD, "v_proj": KV_HEADS * 
 
 
 def main() -> None:
+    """Write what the command line asks for."""
     folder = Path(sys.argv[1])
     (folder / "model").mkdir(parents=True)
     words = write_tokenizer(folder / "model")
     write_model(folder / "model", words)
-    for rank in (8, 32):
-        write_adapter(folder / f"rank{rank}", rank)
+    for word in sys.argv[2:] or [f"{folder / f'rank{rank}'}={rank}" for rank in (8, 32)]:
+        path, _, rank = word.rpartition("=")
+        write_adapter(Path(path), int(rank))
 
 
 def write_tokenizer(folder: Path) -> int:
@@ -57,10 +60,12 @@ def write_tokenizer(folder: Path) -> int:
             "chat_template": chat,
         },
     )
-    return -(-tokenizer.get_vocab_size() // 64) * 64
+    size: int = tokenizer.get_vocab_size()
+    return -(-size // 64) * 64
 
 
 def write_model(folder: Path, words: int) -> None:
+    """Write a configuration and random weights for a vocabulary of so many words."""
     dump(
         folder / "config.json",
         {
@@ -100,7 +105,8 @@ def write_model(folder: Path, words: int) -> None:
 
 
 def write_adapter(folder: Path, rank: int) -> None:
-    folder.mkdir()
+    """Write a random adapter of a rank."""
+    folder.mkdir(parents=True)
     random = numpy.random.default_rng(rank)
     tensors = {}
     for layer in range(LAYERS):
@@ -125,6 +131,7 @@ def write_adapter(folder: Path, rank: int) -> None:
 
 
 def dump(path: Path, document: dict[str, Any]) -> None:
+    """Write JSON."""
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
 
 

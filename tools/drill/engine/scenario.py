@@ -1,0 +1,115 @@
+"""Scenario `engine`: does the real engine take what we render, under the names and with the metrics that we use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from drill.checkout import Checkout, Object
+from drill.context import Context
+from drill.engine.arguments import Fitted, fit
+from drill.engine.metrics import absent, exposed, queried
+from drill.engine.server import Server, weights
+from drill.errors import DrillError
+from drill.model import Figure, Result
+
+_TOOL = {"type": "function", "function": {"name": "wind", "parameters": {"type": "object", "properties": {}}}}
+_OWN = ("HOME", "HF_HOME", "USER")
+"""Variables whose paths are the container's."""
+
+
+def run(context: Context) -> Result:
+    """Boot one engine a component that differs in more than names, and ask each.
+
+    Raises:
+        DrillError: an engine does not come up.
+        FindingsError: the intent is wrong.
+    """
+    objects = Checkout(context).rendered()
+    figures: list[Figure] = []
+    wanted = queried(context.root, objects)
+    for name, container in distinct(objects):
+        folder = context.folder / name
+        fitted = fit(container["args"], str(folder / "models"))
+        weights(fitted, folder / "models")
+        context.mark(f"{name}: starts with {len(fitted.args)} arguments")
+        with Server(fitted, _variables(container), folder / "run") as server:
+            context.mark(f"{name}: healthy after {server.booted_in:.0f} s")
+            figures += ask(name, fitted, server, wanted)
+    title = f"The real engine with the arguments of {context.app}"
+    return Result("engine", title, context.seconds, tuple(figures), (), tuple(context.events))
+
+
+def distinct(objects: list[Object]) -> list[tuple[str, Object]]:
+    """Engine containers by their Deployment's name, one of those that a processor runs with the same flags.
+
+    Raises:
+        DrillError: there is none.
+    """
+    found: dict[tuple[str, ...], tuple[str, Object]] = {}
+    for item in objects:
+        if item["kind"] == "Deployment":
+            container = item["spec"]["template"]["spec"]["containers"][0]
+            if container["name"] == "vllm":
+                flags = [word for word in fit(container["args"], "/models").args if word.startswith("--")]
+                found.setdefault(tuple(flags), (item["metadata"]["name"], container))
+    if not found:
+        raise DrillError("the application has no engine of its own")
+    return list(found.values())
+
+
+def _variables(container: Object) -> dict[str, str]:
+    given = container.get("env", [])
+    return {one["name"]: one["value"] for one in given if "value" in one and one["name"] not in _OWN}
+
+
+def ask(name: str, fitted: Fitted, server: Server, wanted: set[str]) -> Iterator[Figure]:
+    """Everything that is asked of one engine."""
+    yield Figure(f"{name}: arguments that the engine took", len(fitted.args), "", "all")
+    yield Figure(f"{name}: left out, for a GPU only", " ".join(fitted.dropped) or "nothing")
+    yield Figure(f"{name}: healthy after", round(server.booted_in, 1), "s")
+    yield listed(name, fitted, server)
+    for asked in (fitted.served, *fitted.adapters):
+        yield answered(name, asked, server, fitted)
+    status, _ = server.post("/v1/completions", {"model": "no-such-model", "prompt": "ahoy"})
+    yield Figure(f"{name}: unknown model", str(status), "", "404", status == 404)
+    there = exposed(server.get("/metrics")[1])
+    lacking = absent(wanted, there)
+    promise = f"all {len(wanted)} that our queries, alerts and scripts name"
+    yield Figure(f"{name}: metrics that are not exposed", ", ".join(lacking) or "none", "", promise, not lacking)
+    yield labelled(name, fitted, there)
+
+
+def listed(name: str, fitted: Fitted, server: Server) -> Figure:
+    """The list of models is the base and its adapters."""
+    rows = _json(server.get("/v1/models")[1]).get("data", [])
+    there = {row["id"]: row.get("parent") for row in rows}
+    promised = {fitted.served: None, **dict.fromkeys(fitted.adapters, fitted.served)}
+    words = ", ".join(sorted(there)) or "nothing"
+    return Figure(f"{name}: models it lists", words, "", ", ".join(sorted(promised)), there == promised)
+
+
+def answered(name: str, asked: str, server: Server, fitted: Fitted) -> Figure:
+    """One chat request under a name, with a tool where the engine was started for tools."""
+    body: dict[str, Any] = {"model": asked, "messages": [{"role": "user", "content": "ships sail"}], "max_tokens": 4}
+    if "--enable-auto-tool-choice" in fitted.args:
+        body |= {"tools": [_TOOL], "tool_choice": "auto"}
+    status, text = server.post("/v1/chat/completions", body)
+    said = str(_json(text).get("model", text[:120]))
+    return Figure(f"{name}: {asked} answers as", f"{status} {said}", "", asked, (status, said) == (200, asked))
+
+
+def labelled(name: str, fitted: Fitted, there: dict[str, list[dict[str, str]]]) -> Figure:
+    """Requests to adapters count under the base model's name: one filter finds all."""
+    rows = [labels for metric, found in there.items() if metric.startswith("vllm:num_requests") for labels in found]
+    names = sorted({labels.get("model_name", "") for labels in rows})
+    return Figure(f"{name}: model_name of its gauges", ", ".join(names), "", fitted.served, names == [fitted.served])
+
+
+def _json(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
