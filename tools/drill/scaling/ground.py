@@ -144,7 +144,7 @@ class Ground:
     def _deliver(self) -> None:
         """Deliver both applications at once."""
         other = intent.apart(self.context, "pair")
-        pair = Desk(other, self.desk.plane, intent.pair(self.context, self.desk.checkout))
+        pair = Desk(other, self.desk.plane, intent.pair(other, self.desk.checkout))
         with ThreadPoolExecutor(2) as pool:
             for task in [pool.submit(one.deliver) for one in (self.desk, pair)]:
                 task.result()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import shutil
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,20 +54,29 @@ def prepare(context: Context, checkout: Checkout) -> None:
     wide["gateway"]["name"] = f"{spec['gateway']['name']}-wide"
     wide.setdefault("overrides", {}).setdefault("traits", {}).setdefault(TRAIT, {})["maxReplicas"] = ROOM
     _write_environment(checkout, WIDE, wide)
-    for stale in (checkout.folder / "applications").iterdir():
-        (stale / "app.yaml").unlink()
-        stale.rmdir()
-    checkout.write()
-    pair(context, checkout, part).write()
+    _alone(checkout)
 
 
-def pair(context: Context, checkout: Checkout, part: dict[str, Any] | None = None) -> Checkout:
-    """Return the same checkout with the second application as its own: one component in both environments."""
+def pair(context: Context, checkout: Checkout) -> Checkout:
+    """Return a second checkout like a prepared one, whose application is one component in both environments.
+
+    Args:
+        context: with scratch space of its own, so that both can be composed at once.
+        checkout: the first one.
+    """
     other = copy.copy(checkout)
+    other.folder = context.folder / "checkout"
+    shutil.copytree(checkout.folder, other.folder)
     other.app = "scaling-pair"
-    model = part or checkout.intent["spec"]["components"][0]
-    other.intent = _intent(other.app, [_copied(model, LOOP)], [ENVIRONMENT, WIDE])
+    other.intent = _intent(other.app, [_copied(checkout.intent["spec"]["components"][0], LOOP)], [ENVIRONMENT, WIDE])
+    _alone(other)
     return other
+
+
+def _alone(checkout: Checkout) -> None:
+    """Write a checkout's application, and leave no other."""
+    shutil.rmtree(checkout.folder / "applications")
+    checkout.write()
 
 
 def namespace_of(checkout: Checkout, environment: str) -> str:

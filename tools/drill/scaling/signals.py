@@ -45,6 +45,8 @@ def alone(ground: Ground, signal: str) -> list[Figure]:
 def hottest(ground: Ground) -> list[Figure]:
     """Two pods are there; then one is hot and the other idle: the hot one decides, not the mean."""
     track = ground.track("hottest")
+    if track.triggers.most < 3:
+        return [Figure("hottest: not tried", f"{track.triggers.most} replicas are all that it may have")]
     full = track.triggers.running * track.triggers.slots
     track.load(amount(track.triggers, "running", 1.3))
     track.reach(2)
