@@ -17,6 +17,9 @@ GPU_ONLY = {
 }
 """Flags with a value that no processor runs: any value, or those named."""
 
+LOOKED_UP = ("--tool-call-parser", "--reasoning-parser", "--load-format", "--quantization", "--dtype")
+"""Flags whose values the parser takes and only a boot proves."""
+
 _MODELS = "/models"
 
 

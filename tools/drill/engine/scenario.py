@@ -8,7 +8,7 @@ from typing import Any
 
 from drill.checkout import Checkout, Object
 from drill.context import Context
-from drill.engine.arguments import Fitted, fit
+from drill.engine.arguments import LOOKED_UP, Fitted, fit, groups
 from drill.engine.metrics import absent, exposed, queried
 from drill.engine.server import Server, weights
 from drill.errors import DrillError
@@ -20,7 +20,7 @@ _OWN = ("HOME", "HF_HOME", "USER")
 
 
 def run(context: Context) -> Result:
-    """Boot one engine a component that differs in more than names, and ask each.
+    """Boot as many engines as show every flag, one after the other, and ask each.
 
     Raises:
         DrillError: an engine does not come up.
@@ -42,21 +42,38 @@ def run(context: Context) -> Result:
 
 
 def distinct(objects: list[Object]) -> list[tuple[str, Object]]:
-    """Engine containers by their Deployment's name, one of those that a processor runs with the same flags.
+    """Engine containers by their Deployment's name, as many as show every flag that a processor runs.
+
+    A container whose flags another one has too shows nothing new: names and numbers of all of them are parsed by
+    tests/engine, in milliseconds.
 
     Raises:
         DrillError: there is none.
     """
-    found: dict[tuple[str, ...], tuple[str, Object]] = {}
+    found: dict[str, Object] = {}
     for item in objects:
         if item["kind"] == "Deployment":
             container = item["spec"]["template"]["spec"]["containers"][0]
             if container["name"] == "vllm":
-                flags = [word for word in fit(container["args"], "/models").args if word.startswith("--")]
-                found.setdefault(tuple(flags), (item["metadata"]["name"], container))
+                found[item["metadata"]["name"]] = container
     if not found:
         raise DrillError("the application has no engine of its own")
-    return list(found.values())
+    return [(name, found[name]) for name in enough({name: shown(one["args"]) for name, one in found.items()})]
+
+
+def shown(args: list[str]) -> frozenset[str]:
+    """What a boot shows: flags, with the values that are looked up at boot only."""
+    kept = groups(fit(args, "/models").args[1:])
+    return frozenset(" ".join([flag, *(words if flag in LOOKED_UP else ())]) for flag, words in kept)
+
+
+def enough(known: dict[str, frozenset[str]]) -> list[str]:
+    """Names whose sets hold those of all others; the largest first, none that adds nothing."""
+    chosen: list[str] = []
+    for name in sorted(known, key=lambda one: (-len(known[one]), one)):
+        if not known[name] <= frozenset().union(*(known[one] for one in chosen)):
+            chosen.append(name)
+    return chosen
 
 
 def _variables(container: Object) -> dict[str, str]:
