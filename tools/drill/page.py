@@ -18,8 +18,6 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0; 
 td.value { white-space: pre-wrap; font-variant-numeric: tabular-nums; }
 .ok { color: #1d6b2c; font-weight: 600; } .bad { color: #a11d1d; font-weight: 600; }
 svg { width: 100%; height: auto; display: block; } svg.key { width: 28px; height: 8px; display: inline-block; }
-svg .grid { stroke: #ddd; } svg .event { stroke: #999; stroke-dasharray: 3 3; }
-svg text { font: 11px system-ui, sans-serif; fill: #444; } svg .unit { font-weight: 600; } svg .mark { fill: #777; }
 figure { margin: 1rem 0; } .legend { list-style: none; padding: 0; margin: .2rem 0; display: flex; flex-wrap: wrap;
          gap: .2rem 1.4rem; font-size: 13px; }
 ol.events { font-size: 13px; color: #444; columns: 2; } .quiet { color: #555; }

@@ -12,10 +12,11 @@ COLOURS = ("#0b62a4", "#c9540a", "#2a7f3b", "#8e3fa8", "#a11d33", "#5a5a5a", "#0
 """Distinct on white, also for most people who see fewer colours; dashes tell lines of one colour apart."""
 
 _DASHES = ("", "6 3", "2 3")
-_WIDTH, _HEIGHT = 860, 230
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 16, 18, 34
+_WIDTH, _HEIGHT = 860, 250
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 16, 34, 40
+_TEXT = 'font-family="system-ui, sans-serif" font-size="11" fill="#444"'
 _STEPS = ("replicas", "pods")
-"""Units that stay where they are until they jump."""
+"""What units begin with whose values stay where they are until they jump."""
 
 
 def svg(unit: str, series: Sequence[Series], events: Sequence[Event], seconds: float) -> str:
@@ -33,12 +34,12 @@ def svg(unit: str, series: Sequence[Series], events: Sequence[Event], seconds: f
     frame = _Frame(longest, low, high)
     title = ", ".join(one.name for one in series)
     parts = [
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" xmlns="http://www.w3.org/2000/svg">',
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" xmlns="http://www.w3.org/2000/svg" {_TEXT}>',
         f"<title>{escape(title)} ({escape(unit)}) over seconds</title>",
         *_grid(frame, step),
-        f'<text class="unit" x="4" y="12">{escape(unit)}</text>',
+        f'<text x="4" y="12" font-weight="600">{escape(unit)}</text>',
         *(_mark(frame, event, place) for place, event in enumerate(events, 1)),
-        *(_line(frame, one, place, one.unit in _STEPS) for place, one in enumerate(series)),
+        *(_line(frame, one, place, one.unit.startswith(_STEPS)) for place, one in enumerate(series)),
         "</svg>",
     ]
     return "\n".join(parts)
@@ -96,21 +97,21 @@ def _grid(frame: _Frame, step: float) -> list[str]:
     for count in range(round((frame.high - frame.low) / step) + 1):
         value = frame.low + count * step
         y = frame.y(value)
-        parts.append(f'<line class="grid" x1="{_LEFT}" y1="{y}" x2="{right}" y2="{y}"/>')
-        parts.append(f'<text class="tick" x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{value:.6g}</text>')
+        parts.append(f'<line stroke="#ddd" x1="{_LEFT}" y1="{y}" x2="{right}" y2="{y}"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{value:.6g}</text>')
     every = nice(frame.seconds / 8)
     for count in range(int(frame.seconds / every + 1e-9) + 1):
         x = frame.x(count * every)
-        parts.append(f'<line class="grid" x1="{x}" y1="{bottom}" x2="{x}" y2="{bottom + 4}"/>')
-        parts.append(f'<text class="tick" x="{x}" y="{bottom + 17}" text-anchor="middle">{count * every:.6g}</text>')
-    parts.append(f'<text class="tick" x="{right}" y="{_HEIGHT - 4}" text-anchor="end">seconds</text>')
+        parts.append(f'<line stroke="#999" x1="{x}" y1="{bottom}" x2="{x}" y2="{bottom + 4}"/>')
+        parts.append(f'<text x="{x}" y="{bottom + 17}" text-anchor="middle">{count * every:.6g}</text>')
+    parts.append(f'<text x="{right}" y="{_HEIGHT - 4}" text-anchor="end">seconds</text>')
     return parts
 
 
 def _mark(frame: _Frame, event: Event, place: int) -> str:
     x = frame.x(event.at)
-    line = f'<line class="event" x1="{x}" y1="{_TOP}" x2="{x}" y2="{_HEIGHT - _BOTTOM}"/>'
-    label = f'<text class="mark" x="{x + 2}" y="{_TOP - 2}">{place}</text>'
+    line = f'<line stroke="#999" stroke-dasharray="3 3" x1="{x}" y1="{_TOP}" x2="{x}" y2="{_HEIGHT - _BOTTOM}"/>'
+    label = f'<text x="{x}" y="{_TOP - 5}" text-anchor="middle" fill="#777">{place}</text>'
     return f"<g><title>{escape(event.text)}</title>{line}{label}</g>"
 
 
