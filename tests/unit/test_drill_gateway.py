@@ -47,7 +47,8 @@ ROUTE: dict[str, Any] = {
     },
     "status": {},
 }
-CONTAINER = {"args": ["/models/x", "--served-model-name", "m"], "ports": [{"name": "http", "containerPort": 8000}]}
+PORT = {"name": "http", "containerPort": 8000}
+CONTAINER = {"name": "vllm", "args": ["/models/x", "--served-model-name", "m"], "ports": [PORT]}
 DEPLOYMENT: dict[str, Any] = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
@@ -138,3 +139,9 @@ def test_no_answer_is_no_exception(tmp_path: Any) -> None:
     assert answer.status == client.FAILED
     assert "FileNotFoundError" in answer.text
     assert client.get(tmp_path / "nobody", "/")[0] == client.FAILED
+
+
+def test_hosts_of_a_route_are_found_through_its_backends() -> None:
+    service = {"kind": "AIServiceBackend", "metadata": meta("m"), "spec": {"backendRef": {"name": "m-direct"}}}
+    assert objects.leads_to([service, backend("m-direct")], ROUTE) == {"m.llm.svc.cluster.local", ""}
+    assert objects.leads_to([], ROUTE) == {""}

@@ -21,6 +21,9 @@ ENVOY = "1.38.3"
 PORT = 28080
 """Where the gateway listens inside its network; a cluster's port below 1024 would be moved by Envoy Gateway."""
 
+_ENGINE = "vllm"
+"""Name of the container that runs an engine."""
+
 _HEADER = "x-ai-eg-model"
 
 
@@ -84,14 +87,14 @@ def bare(item: Object) -> Object:
 
 
 def models(objects: Sequence[Object], domain: str = "cluster.local") -> list[Model]:
-    """Return the engines: each Deployment that a Service selects, with an address for the Service.
+    """Return the engines: each Deployment of one that a Service selects, with an address for the Service.
 
     Raises:
         DrillError: a Service's port is not the engine's: one address could not stand for both.
     """
     services = [item for item in objects if item["kind"] == "Service"]
     found = []
-    for place, deployment in enumerate(_of_kind(objects, "Deployment"), 1):
+    for place, deployment in enumerate(filter(_is_engine, _of_kind(objects, "Deployment")), 1):
         labels = deployment["spec"]["template"]["metadata"]["labels"]
         for service in services:
             if service["spec"].get("selector", {"": ""}).items() <= labels.items():
@@ -99,8 +102,25 @@ def models(objects: Sequence[Object], domain: str = "cluster.local") -> list[Mod
     return found
 
 
+def leads_to(config: Sequence[Object], route: Object) -> set[str]:
+    """Host names that a route's legs lead to; a leg that leads nowhere gives ""."""
+    services = {item["metadata"]["name"]: item for item in config if item["kind"] == "AIServiceBackend"}
+    backends = {item["metadata"]["name"]: item for item in config if item["kind"] == "Backend"}
+    found = set()
+    for leg in (leg for rule in route["spec"]["rules"] for leg in rule["backendRefs"]):
+        service = services.get(leg["name"], {"spec": {"backendRef": {"name": ""}}})
+        backend = backends.get(service["spec"]["backendRef"]["name"], {"spec": {"endpoints": []}})
+        hosts = {one["fqdn"]["hostname"] for one in backend["spec"]["endpoints"] if "fqdn" in one}
+        found |= hosts or {""}
+    return found
+
+
 def _of_kind(objects: Sequence[Object], kind: str) -> list[Object]:
     return sorted((item for item in objects if item["kind"] == kind), key=lambda item: str(item["metadata"]["name"]))
+
+
+def _is_engine(deployment: Object) -> bool:
+    return bool(deployment["spec"]["template"]["spec"]["containers"][0]["name"] == _ENGINE)
 
 
 def _model(deployment: Object, service: Object, address: str, domain: str) -> Model:
