@@ -1,0 +1,5 @@
+"""`python -m podrunner`."""
+
+from podrunner.cli import main
+
+raise SystemExit(main())

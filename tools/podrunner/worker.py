@@ -1,0 +1,320 @@
+"""One pod's life: start, probes, restarts, the hook before its end, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from . import probes, status
+from .api import Object
+from .errors import NotRunnable, RunnerError
+from .images import Image
+from .plan import Look, Plan, plan
+from .probes import Probe
+from .space import Space
+from .status import Facts
+
+LONGEST_BACK_OFF = 300.0
+_FORGIVEN = 600.0
+"""A process that ran that many seconds starts again without delay, as after its first end."""
+
+_LEAST_GRACE = 2.0
+"""Seconds that a process gets after SIGTERM even when the hook took all of the pod's."""
+
+_RETRY = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What all workers share.
+
+    Attributes:
+        images: local commands by pattern of image.
+        back_off: seconds before the second restart; doubles with each further one.
+        report: patches a pod's status; must not fail.
+        look: finds ConfigMaps and Secrets of a namespace.
+        say: tells people.
+        changed: called when a pod became ready or stopped being so.
+    """
+
+    images: Mapping[str, Image]
+    back_off: float
+    report: Callable[[Object, Object], Awaitable[None]]
+    look: Callable[[str], Look]
+    say: Callable[[str], None]
+    changed: Callable[[], None]
+
+
+class Worker:
+    """Runs the process of one pod.
+
+    Args:
+        pod: as the API server had it when it was bound.
+        address: a loopback address of its own.
+        space: folder and namespace.
+        house: what all share.
+
+    Attributes:
+        facts: what is known of the process.
+        ending: whether the pod is being deleted.
+    """
+
+    def __init__(self, pod: Object, address: str, space: Space, house: House) -> None:
+        self.pod = pod
+        self.address = address
+        self.space = space
+        self.facts = Facts(address, status.now())
+        self.ending = False
+        self._house = house
+        self._child: asyncio.subprocess.Process | None = None
+        self._env: Mapping[str, str] = {}
+        self._ended = 0
+        self._task = asyncio.create_task(self._live())
+
+    @property
+    def name(self) -> str:
+        """Namespace and name of the pod."""
+        return f"{self.pod['metadata']['namespace']}/{self.pod['metadata']['name']}"
+
+    @property
+    def container(self) -> Object:
+        """The container that has a process."""
+        first: Object = self.pod["spec"]["containers"][0]
+        return first
+
+    @property
+    def serving(self) -> bool:
+        """Whether Services send connections here."""
+        return self.facts.ready and not self.ending
+
+    async def end(self, grace: float) -> None:
+        """Run the hook, ask the process to end, and end it when it does not.
+
+        Args:
+            grace: seconds for hook and process together.
+        """
+        self.ending = True
+        self._house.changed()
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        await self._stop(grace)
+        if self._child is not None:
+            self._note_end("")
+        await self._report()
+        self.space.remove()
+
+    async def drop(self, grace: float) -> None:
+        """End the process without the hook, because the runner itself ends."""
+        self.ending = True
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        await self._stop(grace, hook=False)
+
+    async def _live(self) -> None:
+        """Start the process again and again, as the pod's restart policy says."""
+        try:
+            await self._report()
+            made = await self._plan()
+            for text in made.ignored:
+                self._house.say(f"! {self.name}: {text}")
+            while True:
+                ran = await self._once(made)
+                if self._over():
+                    await self._report()
+                    return
+                await self._wait_before_restart(ran)
+        except RunnerError as error:
+            self._house.say(f"! {self.name}: {error.message}")
+
+    async def _plan(self) -> Plan:
+        """What to start, as soon as everything is there that the pod refers to."""
+        look = self._house.look(self.pod["metadata"]["namespace"])
+        while True:
+            try:
+                made = await plan(self.pod, self.address, self._house.images, look)
+                self.space.materialise(made.folders)
+            except NotRunnable as error:
+                if self.facts.waiting != (error.reason, error.message):
+                    self.facts.waiting = (error.reason, error.message)
+                    self._house.say(f"! {self.name}: {error.reason}: {error.message}")
+                    await self._report()
+                await asyncio.sleep(_RETRY)
+            else:
+                self._env = made.env
+                return made
+
+    async def _once(self, made: Plan) -> float:
+        """Run the process until it ends or fails its probes; return the seconds it ran."""
+        begun = time.monotonic()
+        with self.space.log.open("ab") as log:
+            self._child = await asyncio.create_subprocess_exec(
+                *self.space.argv(made.argv, made.env), stdin=asyncio.subprocess.DEVNULL, stdout=log,
+                stderr=asyncio.subprocess.STDOUT, start_new_session=True, cwd="/",
+            )  # fmt: skip
+        facts = self.facts
+        facts.phase, facts.running_since, facts.pid = "Running", status.now(), self._child.pid
+        self._house.say(f"+ {self.name} runs as process {facts.pid} on {self.address}")
+        await self._report()
+        reason = await self._watch(self._child)
+        if reason:
+            self._house.say(f"! {self.name}: {reason}")
+            await self._stop(float(self.pod["spec"].get("terminationGracePeriodSeconds", 30)))
+        self._note_end(reason)
+        return time.monotonic() - begun
+
+    async def _watch(self, child: asyncio.subprocess.Process) -> str:
+        """Probe until the process ends by itself, "", or has to be ended, which is what is returned."""
+        over = asyncio.create_task(child.wait())
+        tests = asyncio.create_task(self._probe())
+        try:
+            await asyncio.wait({over, tests}, return_when=asyncio.FIRST_COMPLETED)
+            return "" if over.done() else tests.result()
+        finally:
+            for task in (over, tests):
+                task.cancel()
+            await asyncio.gather(over, tests, return_exceptions=True)
+
+    async def _probe(self) -> str:
+        """Follow the probes; return why the process has to be ended."""
+        first = self._read("startupProbe")
+        if first is not None and not await first.succeed():
+            return "start-up probe failed"
+        self.facts.started = True
+        readiness, liveness = self._read("readinessProbe"), self._read("livenessProbe")
+        tasks = [asyncio.create_task(self._readiness(readiness))]
+        if liveness is not None:
+            tasks.append(asyncio.create_task(liveness.fail()))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                if task.done():
+                    task.result()
+            return "liveness probe failed"
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _readiness(self, probe: Probe | None) -> None:
+        """Follow the readiness probe; never ends."""
+        while True:
+            if probe is None or await probe.succeed():
+                await self._set_ready(True)
+            if probe is None:
+                await asyncio.Event().wait()
+            else:
+                await probe.fail()
+                await self._set_ready(False)
+
+    async def _set_ready(self, ready: bool) -> None:
+        if self.facts.ready != ready:
+            self.facts.ready = ready
+            self._house.say(f"{'=' if ready else '!'} {self.name} is {'' if ready else 'not '}ready")
+            self._house.changed()
+            await self._report()
+
+    def _read(self, name: str) -> Probe | None:
+        return probes.read(self.container, name, self.address, self._run)
+
+    def _note_end(self, reason: str) -> None:
+        facts, child = self.facts, self._child
+        code = child.returncode if child is not None and child.returncode is not None else -signal.SIGKILL
+        said = "" if code == 0 else _tail(self.space)
+        facts.ended = status.ended(code, facts.running_since, reason, said)
+        facts.ready = facts.started = False
+        facts.running_since, facts.pid, self._child = "", 0, None
+        self._ended += 1
+        why = f"signal {-code}" if code < 0 else f"exit code {code}"
+        self._house.say(f"- {self.name} ended: {reason or why}{f': {said}' if said else ''}")
+        self._house.changed()
+
+    def _over(self) -> bool:
+        """Whether the pod's policy leaves it ended."""
+        policy, code = self.pod["spec"].get("restartPolicy", "Always"), self.facts.ended["exitCode"]
+        if policy == "Always" or (policy == "OnFailure" and code != 0):
+            return False
+        self.facts.phase = "Succeeded" if code == 0 else "Failed"
+        return True
+
+    async def _wait_before_restart(self, ran: float) -> None:
+        """Wait as a kubelet does: not at all the first time, then longer and longer."""
+        if ran >= _FORGIVEN:
+            self._ended = 1
+        delay = 0.0 if self._ended <= 1 else min(LONGEST_BACK_OFF, self._house.back_off * 2 ** (self._ended - 2))
+        if delay:
+            self.facts.waiting = ("CrashLoopBackOff", f"back-off {delay:g}s restarting failed container")
+        await self._report()
+        await asyncio.sleep(delay)
+        self.facts.restarts += 1
+
+    async def _stop(self, grace: float, *, hook: bool = True) -> None:
+        """End the process, if there is one: hook, SIGTERM, SIGKILL."""
+        child = self._child
+        if child is None:
+            return
+        deadline = time.monotonic() + grace
+        if hook:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hook(grace), grace)
+        _signal(child, signal.SIGTERM)
+        try:
+            await asyncio.wait_for(child.wait(), max(_LEAST_GRACE if grace else 0.0, deadline - time.monotonic()))
+        except TimeoutError:
+            self._house.say(f"! {self.name} did not end within {grace:g} s and is killed")
+            _signal(child, signal.SIGKILL)
+            await child.wait()
+
+    async def _hook(self, limit: float) -> None:
+        """Run what the pod wants to happen before SIGTERM."""
+        hook = self.container.get("lifecycle", {}).get("preStop", {})
+        if "sleep" in hook:
+            await asyncio.sleep(hook["sleep"]["seconds"])
+        if "exec" in hook:
+            code = await self._run(hook["exec"]["command"], limit)
+            if code:
+                self._house.say(f"! {self.name}: the preStop hook ended with {code}")
+        if "httpGet" in hook:
+            await probes.answers(self.container, hook["httpGet"], self.address, limit)
+
+    async def _run(self, command: list[str], limit: float) -> int:
+        """Run a command as in the pod: its files, its variables, and its own ports on 127.0.0.1."""
+        own = {int(row["containerPort"]): self.address for row in self.container.get("ports", [])}
+        argv = self.space.argv(command, self._env, own)
+        with self.space.log.open("ab") as log:
+            child = await asyncio.create_subprocess_exec(
+                *argv, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
+            )
+        try:
+            return await asyncio.wait_for(child.wait(), limit)
+        except TimeoutError:
+            return 124
+        finally:
+            if child.returncode is None:
+                _signal(child, signal.SIGKILL)
+                await child.wait()
+
+    async def _report(self) -> None:
+        await self._house.report(self.pod, status.patch(self.pod, self.facts))
+
+
+def _signal(child: asyncio.subprocess.Process, number: int) -> None:
+    """Send a signal to the process and to those it started."""
+    if child.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, number)
+
+
+def _tail(space: Space) -> str:
+    """The last line of what a process said."""
+    try:
+        with space.log.open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - 2048))
+            lines = log.read().decode(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return lines[-1][:300] if lines else ""
