@@ -89,7 +89,8 @@ class Cluster:
         wait(f"{self.name}: all nodes are ready", self._nodes_ready, 60)
 
     def _nodes_ready(self) -> bool:
-        nodes = self.client.list("v1", "Node")
+        # The others wait for whoever runs their pods as processes.
+        nodes = self.client.list("v1", "Node", labels="sailplan.dev/runs!=processes")
         taints = [taint["key"] for one in nodes for taint in one["spec"].get("taints", [])]
         closed = any(key.startswith("node.kubernetes.io/") for key in taints)
         return bool(nodes) and not closed and all(condition(one, "Ready") == "True" for one in nodes)
