@@ -29,6 +29,7 @@ class Image:
 
 DEFAULT: Mapping[str, Image] = {
     "vllm/vllm-openai:*": Image(("python", "-m", "vllm_sim"), {"VLLM_SIM_HOST": "{address}"}),
+    "vllm-sim:*": Image(("python", "-m", "vllm_sim"), {"VLLM_SIM_HOST": "{address}"}),
     "inference-api:*": Image(("python", "-m", "inference_api"), {"HOST": "{address}"}),
 }
 
