@@ -29,7 +29,18 @@ class Format(StrEnum):
     html = "html"
 
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="[SCENARIO]...", help="Which; all of them by default.")]
+def _complete(incomplete: str) -> list[str]:
+    try:
+        from drill.scenarios import SCENARIOS
+    except ImportError:
+        return []
+    return [name for name in SCENARIOS if name.startswith(incomplete)]
+
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="SCENARIO", help="Which; all of them by default.", autocompletion=_complete),
+]
 App = Annotated[
     str, typer.Option("--app", metavar="APP", help="What is put under traffic.", autocompletion=complete.apps)
 ]
@@ -42,7 +53,10 @@ def drill(
     report: Annotated[str, typer.Option("--report", metavar="FILE", help="Also write an HTML page with plots.")] = "",
     listing: Annotated[bool, typer.Option("--list", help="Show the scenarios and what each needs.")] = False,
     application_name: App = "inference-fleet",
-    component: Annotated[str, typer.Option("--component", metavar="NAME", help="Only this component of it.")] = "",
+    component: Annotated[
+        str,
+        typer.Option("--component", metavar="NAME", help="Only this component of it.", autocompletion=complete.models),
+    ] = "",
     catalog: options.Catalog = "",
 ) -> None:
     """Put an application under traffic on this machine: real gateway, autoscaler and engine, simulated GPUs.
