@@ -132,11 +132,14 @@ def _known(root: Path, name: str, component: str) -> None:
     from sailplan.catalog import load
     from sailplan.names import unknown
 
-    apps = load(root).apps
-    if name not in apps:
-        raise unknown("application", name, apps)
-    parts = apps[name].spec.get("components", ())
-    known = {str(part.get(key)) for part in parts for key in ("name", "model") if part.get(key)}
+    everything = load(root)
+    if name not in everything.apps:
+        raise unknown("application", name, everything.apps)
+    known: set[str] = set()
+    for part in everything.apps[name].spec.get("components", ()):
+        preset = everything.models.get(str(part.get("model")))
+        served = preset.spec.get("servedName", "") if preset else ""
+        known |= {str(part.get("model")), str(part.get("name") or served)}
     if component and component not in known:
         raise unknown(f"component of {name}:", component, known)
 
