@@ -3,7 +3,7 @@
 cases:                          # rendered by vela; `minimal` and `full` (every parameter) must be there
   NAME:
     properties: {...}           # of the definition
-    component: {...}            # properties of the vllm-model under a trait
+    component: {...}            # properties of the component under a trait: vllm-model, or inference-api
     before: {TRAIT: {...}}      # traits in front of it
     objects: [Kind/name, ...]   # exactly what it adds to the component's own Deployment, Service and ServiceAccount
     expect: {Kind/name: ...}    # in the words of match.py; the name may be a pattern (Job/model-preload-*)
@@ -32,7 +32,7 @@ from typing import Any
 import yaml
 
 from definitions.engine import Object, Objects, Refused, application, component, dry_run, render
-from definitions.files import CASES, COMPONENTS, FILES, MODES
+from definitions.files import CASES, COMPONENTS, EDGE_TRAITS, FILES, MODES
 
 OWN = {"Deployment/model", "Service/model", "ServiceAccount/model"}
 PLAIN = Path(__file__).parent / "fixtures" / "plain.cue"
@@ -57,7 +57,8 @@ def part(definition: str, row: Object, name: str = "model") -> Object:
         return component(name, {"image": "x"}, [(definition, row.get("properties") or {})], row["workload"])
     if definition in COMPONENTS:
         return component(name, row.get("properties"), traits, definition)
-    return component(name, row.get("component"), [*traits, (definition, row.get("properties") or {})])
+    under = "inference-api" if definition in EDGE_TRAITS else "vllm-model"
+    return component(name, row.get("component"), [*traits, (definition, row.get("properties") or {})], under)
 
 
 @functools.cache

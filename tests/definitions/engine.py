@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from definitions.files import FILES, MODEL
+from definitions.files import FILES, LEAST
 from sailplan.toolbox import proc
 
 Object = dict[str, Any]
@@ -43,12 +43,12 @@ def component(
     traits: Mapping[str, Any] | Sequence[tuple[str, Any]] = (),
     type: str = "vllm-model",
 ) -> Object:
-    """A component of an Application; a vllm-model gets the properties it cannot do without."""
+    """A component of an Application, with the properties that its type cannot do without."""
     pairs = traits.items() if isinstance(traits, Mapping) else traits
     return {
         "name": name,
         "type": type,
-        "properties": merged(MODEL, properties or {}) if type == "vllm-model" else dict(properties or {}),
+        "properties": merged(LEAST.get(type, {}), properties or {}),
         "traits": [{"type": kind, "properties": given} for kind, given in pairs],
     }
 

@@ -17,6 +17,9 @@ CASES = Path(__file__).parent / "cases"
 FILES = {file.stem: file for kind in ("component", "trait") for file in sorted((DEFINITIONS / kind).glob("*.cue"))}
 COMPONENTS = [name for name, file in FILES.items() if file.parent.name == "component"]
 TRAITS = [name for name, file in FILES.items() if file.parent.name == "trait"]
+EDGE_TRAITS = [name for name in TRAITS if "goes with an inference-api component" in FILES[name].read_text("utf-8")]
+ENGINE_TRAITS = [name for name in TRAITS if name not in EDGE_TRAITS]
+"""A trait is for components of one type, and says so to others."""
 
 LEGACY = {"CUE_EXPERIMENT": "evalv3=0,keepvalidators=0"}
 """What KubeVela's chart gives the controller, and the command line does not have: what holds must hold both ways."""
@@ -27,6 +30,11 @@ REVISION = "c03e6d358207e414f1eca0bb1891e29f1db0e242"
 OTHER_REVISION = "54344a00bd90d153fe8710abb8d600ceb4ed8458"
 MODEL = {"model": {"repository": "Qwen/Qwen2.5-Coder-7B-Instruct", "revision": REVISION}}
 """The least that vllm-model wants."""
+
+EDGE = {"backendURL": "http://backend.llm.svc:8000/v1", "model": "backend"}
+"""The least that inference-api wants."""
+
+LEAST: dict[str, dict[str, Any]] = {"vllm-model": MODEL, "inference-api": EDGE}
 
 
 @functools.cache

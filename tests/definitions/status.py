@@ -37,10 +37,15 @@ def context(definition: str, objects: Objects, live: Mapping[str, Any], name: st
     unknown = set(live) - set(outputs) - {"output"}
     assert not unknown, f"{definition} renders no {sorted(unknown)}"
     if definition in COMPONENTS:
-        found["output"] = merged(objects[f"Deployment/{name}"], live.get("output", {}))
+        (workload,) = [item for item in objects.values() if _is_workload(item)]
+        found["output"] = merged(workload, live.get("output", {}))
     if outputs:
         found["outputs"] = {key: merged(item, live.get(key, {})) for key, item in outputs.items()}
     return found
+
+
+def _is_workload(item: Object) -> bool:
+    return bool(item["metadata"]["labels"].get("app.oam.dev/resourceType") == "WORKLOAD")
 
 
 def evaluate(definition: str, given: Object, parameter: Mapping[str, Any] | None, env: dict[str, str]) -> Status:

@@ -7,13 +7,15 @@ does not do, because its Job is called by a hash that knows the component's name
 from __future__ import annotations
 
 import functools
+import itertools
 import random
+from typing import Any
 
 import pytest
 
 from definitions.cases import renamed
 from definitions.engine import Objects, component, render
-from definitions.files import LEGACY, OTHER_REVISION, TRAITS
+from definitions.files import EDGE_TRAITS, ENGINE_TRAITS, LEGACY, MODES, OTHER_REVISION
 
 PROPERTIES = {
     "model": {"quantization": "fp8", "toolCallParser": "hermes", "streaming": {"enabled": True}},
@@ -79,14 +81,14 @@ def shuffled(traits: list[str], count: int, seed: int) -> list[Order]:
 
 
 def test_all_traits_are_shuffled() -> None:
-    assert set(GIVEN) == set(TRAITS)
+    assert set(GIVEN) == set(ENGINE_TRAITS)
     assert len(canonical(frozenset(GIVEN))) > len(GIVEN)
 
 
-@pytest.mark.parametrize("first", TRAITS)
+@pytest.mark.parametrize("first", ENGINE_TRAITS)
 def test_pairs_in_both_orders(first: str) -> None:
     """Every pair, once: each trait with those after it in the list."""
-    others = TRAITS[TRAITS.index(first) + 1 :]
+    others = ENGINE_TRAITS[ENGINE_TRAITS.index(first) + 1 :]
     if not others:
         return
     orders = [order for other in others for order in ((first, other), (other, first))]
@@ -123,3 +125,37 @@ def test_what_a_trait_adds_depends_on_others_only_where_it_should() -> None:
     assert len(plain["AIGatewayRoute/model"]["spec"]["rules"]) == 1
     jobs = [next(key for key in objects if key.startswith("Job/")) for objects in (every, plain)]
     assert jobs[0] != jobs[1]
+
+
+EDGES = (
+    {
+        "model-config": {"model": "m", "backendURL": "http://a.b:8000/v1"},
+        "prompt-policy": {"systemPrompt": "Be brief.", "temperature": 0.2},
+        "inference-autoscaling": {"maxReplicas": 5},
+    },
+    {
+        "llmd-routing": {"poolName": "pool", "model": "m", "backendURL": "http://a.b:8000/v1"},
+        "prompt-policy": {"systemPrompt": "Be brief."},
+        "inference-queue-scaling": {"maxReplicas": 5},
+    },
+)
+"""Traits of an edge; those that exclude each other apart."""
+
+
+def test_all_traits_of_an_edge_are_shuffled() -> None:
+    assert {name for given in EDGES for name in given} == set(EDGE_TRAITS)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("given", EDGES, ids=lambda given: next(iter(given)))
+def test_every_order_on_an_edge(given: dict[str, dict[str, Any]], mode: str) -> None:
+    orders = list(itertools.permutations(given))
+    names = [f"order{number:03}" for number in range(len(orders))]
+    properties = {"apiKeys": {"secretName": "keys"}, "podAnnotations": {"a": "1"}, "podLabels": {"b": "2"}}
+    parts = [
+        component(name, properties, [(trait, given[trait]) for trait in order], "inference-api")
+        for name, order in zip(names, orders, strict=True)
+    ]
+    found = render(parts, MODES[mode], 3)
+    for name in names[1:]:
+        same(renamed(found[name], name), renamed(found[names[0]], names[0]))

@@ -24,7 +24,8 @@ def example(definition: str) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", MODES)
 def test_renders(definition: str, mode: str) -> None:
     objects = dry_run(example(definition), MODES[mode])
-    assert {"Deployment", "Service", "ServiceAccount"} <= {found["kind"] for found in objects}
+    wanted = {"ResourceQuota"} if definition == "namespace-quota" else {"Deployment", "Service", "ServiceAccount"}
+    assert wanted <= {found["kind"] for found in objects}
 
 
 @every

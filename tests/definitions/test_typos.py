@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from definitions import parameters
+from definitions import cases, parameters
 from definitions.cases import table
-from definitions.engine import Refused, component, render
-from definitions.files import COMPONENTS, FILES, MODES
+from definitions.engine import Refused, render
+from definitions.files import FILES, MODES
 from definitions.test_cases import judged
 
 Mutant = tuple[str, dict[str, Any]]
@@ -77,10 +77,7 @@ def test_vela_refuses_the_deepest(definition: str) -> None:
     """The real engine agrees, on the first key of the deepest level."""
     path, mutant = max(all_mutants(definition), key=lambda found: found[0].count("."))
     row = table(definition)["cases"]["full"]
-    if definition in COMPONENTS:
-        part = component("model", mutant)
-    else:
-        part = component("model", row.get("component"), [(definition, mutant)])
+    part = cases.part(definition, {**row, "properties": mutant})
     with pytest.raises(Refused) as refused:
         render([part])
     assert f"parameter.{path}: field not allowed" in str(refused.value).replace('"', "")
