@@ -71,7 +71,7 @@ class Box:
         words = enter()
         if not words:
             raise DrillError("namespaces cannot be made here", "run as root, or allow user namespaces")
-        self.folder.mkdir(parents=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         settings = self.folder / "inside.json"
         settings.write_text(json.dumps(self._settings(programs)), encoding="utf-8")
         argv = [*words, sys.executable, "-m", "drill.box.inner", str(settings)]
