@@ -33,7 +33,7 @@ class Backend:
     """Sends calls.
 
     Raises (when made):
-        OSError, ValueError: the backend's key cannot be read.
+        KeysError: the backend's key cannot be read.
     """
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
@@ -101,13 +101,14 @@ class Readiness:
     def __init__(self, backend: Backend, settings: Settings, metrics: Metrics) -> None:
         self._backend, self._metrics = backend, metrics
         self._limit, self._keep = settings.ready_timeout_seconds, settings.ready_cache_seconds
-        self._good_until, self._ready = 0.0, False
+        self._good_until = 0.0
+        self._ready: bool | None = None
         self._asking: asyncio.Task[bool] | None = None
 
     async def ready(self) -> bool:
         """Return whether the backend gives any answer to /models that is no server's error."""
         if time.monotonic() < self._good_until:
-            return self._ready
+            return self._ready is True
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask())
         # Whoever leaves must not take the answer from the others who wait for it.
@@ -123,7 +124,7 @@ class Readiness:
         except (ApiError, TimeoutError):
             ready = False
         if ready != self._ready:
-            LOG.warning("backend is %s", "reachable" if ready else "not reachable")
+            LOG.log(logging.INFO if ready else logging.WARNING, "backend is %s", "there" if ready else "not there")
         self._ready, self._good_until = ready, time.monotonic() + self._keep
         self._metrics.ready.set(ready)
         return ready

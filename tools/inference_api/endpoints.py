@@ -35,7 +35,7 @@ class Edge:
     """Everything that one server holds.
 
     Raises (when made):
-        OSError, ValueError: a file with keys cannot be read.
+        KeysError: a file with keys cannot be read.
     """
 
     def __init__(self, settings: Settings) -> None:

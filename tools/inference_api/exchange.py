@@ -25,6 +25,7 @@ class Exchange:
         stream: whether a stream was asked for.
         bytes_in, bytes_out: of the bodies.
         body_read: whether the request's body was read to its end.
+        finished: whether the last of the answer was given to the server.
     """
 
     request_id: str
@@ -40,6 +41,7 @@ class Exchange:
     bytes_in: int = 0
     bytes_out: int = 0
     body_read: bool = False
+    finished: bool = False
 
     def seconds(self) -> float:
         """Return the time since it came."""

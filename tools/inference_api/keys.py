@@ -32,6 +32,14 @@ class Unauthorized(ApiError):
         super().__init__(message, headers={"www-authenticate": "Bearer"})
 
 
+class KeysError(Exception):
+    """A file or folder of keys cannot be read at the start."""
+
+    def __init__(self, path: Path, error: Exception) -> None:
+        # The error's own words may quote what it read.
+        super().__init__(f"{path}: keys cannot be read: {type(error).__name__}")
+
+
 class Watched(Generic[T]):
     """What is read from a file or a folder, read again when that changes.
 
@@ -43,11 +51,14 @@ class Watched(Generic[T]):
         """Read for the first time.
 
         Raises:
-            OSError, ValueError: it cannot be read.
+            KeysError: it cannot be read.
         """
         self._path, self._read = path, read
-        self._stamp = _stamp(path)
-        self._content = read(path)
+        try:
+            self._stamp = _stamp(path)
+            self._content = read(path)
+        except (OSError, ValueError) as error:
+            raise KeysError(path, error) from None
         self._next_look = time.monotonic() + LOOK_AGAIN
 
     def get(self) -> T:
@@ -79,7 +90,7 @@ class ClientKeys:
                 the client's.
 
         Raises:
-            OSError, ValueError: they cannot be read.
+            KeysError: they cannot be read.
         """
         self._keys = Watched(path, _read_folder if path.is_dir() else _read_lines)
 

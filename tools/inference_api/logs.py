@@ -31,12 +31,11 @@ class JsonLines(logging.Formatter):
 def configure(level: str) -> None:
     """Send all logs of the process to standard output.
 
-    The HTTP client logs addresses of every request at "info"; the access log says the same in one line.
+    The libraries tell at "info" what our own lines tell, in more words.
     """
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for name in ("httpx", "httpcore"):
+    for name in ("httpx", "httpcore", "uvicorn.error", "asyncio"):
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("uvicorn.access").disabled = True
-    logging.getLogger("asyncio").setLevel(logging.WARNING)

@@ -7,6 +7,7 @@ import prometheus_client as prometheus
 from .exchange import Exchange
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]
 CONTENT_TYPE = prometheus.CONTENT_TYPE_LATEST
 
 

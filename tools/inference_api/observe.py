@@ -98,6 +98,7 @@ class _Wire:
                 message["headers"].append((b"connection", b"close"))
         else:
             size = len(message.get("body", b""))
+            exchange.finished = not message.get("more_body", False)
             if size and exchange.first_byte is None:
                 exchange.first_byte = exchange.seconds()
             exchange.bytes_out += size

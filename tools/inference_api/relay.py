@@ -56,7 +56,7 @@ class Relay:
         answer = _Answer(self._settings, scope, send)
         try:
             with self._admitted() as guard:
-                async with guard, _watched(receive, guard):
+                async with guard, _watched(receive, exchange, guard):
                     await self._pass(call, exchange, answer, guard, sent)
         except Interrupted as error:
             exchange.outcome = error.why.value
@@ -149,11 +149,10 @@ class _Answer:
             left -= len(piece)
             guard.allow(self._settings.client_timeout_seconds, Why.CLIENT_SLOW)
             await self._piece(piece, more=left != 0)
-            if left == 0:
-                return
             guard.allow(self._settings.between_bytes_timeout_seconds, Why.BETWEEN_BYTES)
             piece = await anext(pieces, b"")
-        await self._piece(b"", more=False)
+        if left != 0:
+            await self._piece(b"", more=False)
 
     async def _start(self, response: httpx.Response) -> None:
         headers = back(response.headers.raw)
@@ -198,13 +197,14 @@ async def abort(scope: Scope) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _watched(receive: Receive, guard: Guard) -> AsyncIterator[None]:
-    """Interrupt the guarded work when the client leaves."""
+async def _watched(receive: Receive, exchange: Exchange, guard: Guard) -> AsyncIterator[None]:
+    """Interrupt the guarded work when the client leaves before it has the whole answer."""
 
     async def watch() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        guard.interrupt(Why.CLIENT_GONE)
+        if not exchange.finished:
+            guard.interrupt(Why.CLIENT_GONE)
 
     task = asyncio.create_task(watch())
     try:

@@ -82,6 +82,11 @@ class Server(uvicorn.Server):
             for number in STOP:
                 loop.remove_signal_handler(number)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Wait for what is under way, and close."""
+        await super().shutdown(sockets)
+        LOG.info("stopped")
+
     def _stop(self) -> None:
         loop, settings = asyncio.get_running_loop(), self._edge.settings
         if self._edge.draining:
