@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from drill.checkout import Checkout, Object
@@ -39,9 +39,11 @@ class Desk:
         return self.plane.clusters[HUB].client
 
     def publish(self) -> None:
-        """Put every definition of the checkout on the hub: `vela def apply`."""
+        """Put the definitions that the application uses on the hub: `vela def apply`."""
+        used = used_definitions(self.checkout.composed().application)
         for file in sorted((self.checkout.folder / "definitions").glob("*/*.cue")):
-            self.plane.hub.vela("def", "apply", str(file))
+            if file.stem in used:
+                self.plane.hub.vela("def", "apply", str(file))
 
     def deliver(self, seconds: float = 240) -> float:
         """Compose the intent as it is now, `vela up` it, wait until its workflow has ended well; seconds it took.
@@ -85,6 +87,15 @@ class Desk:
     def objects(self, api: str, kind: str, namespace: str | None = None) -> list[Object]:
         """Objects of a kind as the hub holds them; of the environment's namespace where none is given."""
         return self.client.list(api, kind, self.namespace if namespace is None else namespace)
+
+
+def used_definitions(application: Mapping[str, Any]) -> set[str]:
+    """Names of all types in an Application, ours and KubeVela's."""
+    spec = application["spec"]
+    parts = [*spec["components"], *(trait for part in spec["components"] for trait in part.get("traits", ()))]
+    steps = spec.get("workflow", {}).get("steps", ())
+    names = {one["type"] for one in (*parts, *spec.get("policies", ()), *steps)}
+    return {str(name).partition("@")[0] for name in names}
 
 
 @contextlib.contextmanager
