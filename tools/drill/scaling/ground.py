@@ -16,7 +16,6 @@ from drill.scaling.fleet import Fleet, Key, Server
 from drill.scaling.track import Track
 from drill.scaling.triggers import Triggers
 from drill.scaling.watch import Seen, Watch
-from localplane import crds as plane_crds
 from localplane import pki, ports, wait
 from localplane.components import HUB, Component
 from localplane.kube import condition
@@ -113,7 +112,7 @@ class Ground:
         self._held.callback(server.stop)
         # The plane pretends to be KEDA otherwise.
         hub.simulation.answer("ScaledObject", on=False)
-        hub.install_crds(plane_crds.ensure(programs.CRDS)[1])
+        hub.install_crds(programs.crds())
         for item in (*self.place.objects(), self._node()):
             hub.apply(item)
         self._programs = [self.place.prometheus(), self.place.operator(), self.place.adapter()]

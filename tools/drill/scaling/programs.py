@@ -1,4 +1,4 @@
-"""How Prometheus and KEDA are started beside a plane's hub. Pure: paths and ports in, command lines and objects out."""
+"""How Prometheus and KEDA are started beside a plane's hub. Paths and ports in, command lines and objects out."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ from typing import Any
 import yaml
 
 from drill.scaling import keys
+from localplane import documents
 from localplane.components import HUB, Component
+from toolchain import sources
 
 NAMESPACE = "keda"
 PROMETHEUS = f"{HUB}/prometheus"
 PORTS = ("keda-metrics", "keda-health", "keda-grpc", "keda-adapter", "keda-adapter-metrics", "metrics-of-pods")
 """Ports that are needed besides that of Prometheus, which the environment names."""
 
-CRDS = (
-    "clustertriggerauthentications.keda.sh",
-    "scaledjobs.keda.sh",
-    "scaledobjects.keda.sh",
-    "triggerauthentications.keda.sh",
-)
 API = "v1beta1.external.metrics.k8s.io"
 """APIService through which the autoscaler asks KEDA."""
 
 _SERVICE = "keda-metrics-apiserver"
+
+
+def crds() -> list[dict[str, Any]]:
+    """Return all CRDs of KEDA: its operator ends when one of them is missing.
+
+    Raises:
+        ToolchainError: its module cannot be fetched.
+    """
+    folder = sources.folder("keda") / "config" / "crd" / "bases"
+    return [documents.read(file) for file in sorted(folder.glob("*.yaml"))]
 
 
 @dataclass(frozen=True, slots=True)
