@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -145,9 +146,22 @@ class Ground:
         other = intent.apart(self.context, "pair")
         pair = Desk(other, self.desk.plane, intent.pair(other, self.desk.checkout))
         with ThreadPoolExecutor(2) as pool:
-            for task in [pool.submit(one.deliver) for one in (self.desk, pair)]:
-                task.result()
+            tasks = [pool.submit(one.deliver) for one in (self.desk, pair)]
+            try:
+                while futures.wait(tasks, timeout=1, return_when=futures.FIRST_EXCEPTION).not_done:
+                    self._raise_first(tasks)
+                self._raise_first(tasks)
+            except BaseException:
+                self.desk.client.close()  # so that what the threads wait for will not come any more
+                raise
         self.context.mark("both applications are delivered by vela up")
+
+    def _raise_first(self, tasks: list[futures.Future[float]]) -> None:
+        """Raise what has gone wrong with a delivery or a program."""
+        for task in tasks:
+            if task.done():
+                task.result()
+        self.check()
 
     def _add_reference(self) -> None:
         client, namespace = self.desk.client, self.namespaces[intent.WIDE]
