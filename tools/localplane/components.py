@@ -121,7 +121,8 @@ class Place:
         """Nodes and kubelets that only say so, by the Stage objects in the cluster. It needs their CRD to be there."""
         args = (
             f"--kubeconfig={self.kubeconfig}",
-            "--manage-all-nodes=true",
+            # Pods on nodes with this label are run by somebody else, as processes.
+            "--manage-nodes-with-label-selector=sailplan.dev/runs!=processes",
             "--node-lease-duration-seconds=40",
             "--enable-crds=Stage",
         )

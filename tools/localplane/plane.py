@@ -138,13 +138,20 @@ class Plane:
             return self._stop()
 
     def _stop(self) -> list[str]:
-        """Stop everything else first, then API servers, then their stores: an API server without one hangs."""
+        """Stop everything else first, then API servers, then their stores: an API server without one hangs.
+
+        ^C on the way means that somebody does not want to wait: everything is killed.
+        """
         held = list(self.state.processes)
         stubborn: list[str] = []
         servers = [name for name in held if name.endswith("/kube-apiserver")]
         stores = [name for name in held if name.endswith("/kine")]
-        for group in ([name for name in held if name not in servers + stores], servers, stores):
-            stubborn += self.runner.stop(group)
+        try:
+            for group in ([name for name in held if name not in servers + stores], servers, stores):
+                stubborn += self.runner.stop(group)
+        except KeyboardInterrupt:
+            self.runner.kill(held)
+            raise
         return stubborn
 
     def reset(self) -> None:

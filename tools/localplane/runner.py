@@ -95,6 +95,14 @@ class Runner:
             self._state.forget(name)
         return [name for name, one in running.items() if one in stubborn]
 
+    def kill(self, names: Sequence[str]) -> None:
+        """End components at once, for somebody who does not wait."""
+        held = self._state.processes
+        for name in names:
+            if name in held:
+                process.kill(held[name])
+                self._state.forget(name)
+
     def crash(self, name: str) -> None:
         """Kill a component without warning. It stays written down as one that should run."""
         process.kill(self.process(name))
