@@ -487,7 +487,7 @@ class TestCompletion:
             ("sailplan render gu", ["guardrail"]),
             ("sailplan describe env", ["environments"]),
             ("sailplan describe model qwen3", ["qwen3-8b"]),
-            ("sailplan init x --model lla", ["llamaguard3-1b"]),
+            ("sailplan init x --model llamag", ["llamaguard3-1b"]),
             ("sailplan init x --with sql", ["sql-canary"]),
             ("sailplan render guardrail --env san", ["sandbox"]),
             ("sailplan explain keda", ["keda-saturation-scaling"]),

@@ -166,7 +166,7 @@ def test_the_pin_is_stripped_and_checked(catalog: Catalog) -> None:
     asked = for_environment(compose(catalog, app), catalog.environments["sandbox"])
     assert asked["spec"]["components"][0]["type"] == "vllm-model"
     with pytest.raises(FindingsError) as caught:
-        render(catalog, compose(catalog, app, pin="0.9.0"), "sandbox")
+        render(catalog, compose(catalog, app, {"vllm-model": "0.9.0"}), "sandbox")
     found = caught.value.findings[0]
     assert (found.id, found.given) == ("SP606", "v0.9.0")
     assert "--repin" in found.fix

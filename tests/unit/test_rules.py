@@ -51,7 +51,48 @@ def second_app(**changes: Any) -> Document:
     return replace(app, name="other", data=data)
 
 
+OLLAMA, SRE, EDGE_APP = "apps/inference-ollama", "apps/catalog-sre", "apps/chat-edge"
+
 CASES = [
+    # Edges.
+    Case("SP126", {"edges/engine-edge: spec backend url": "http://a/v1"}, "one of the two", app="chat-edge"),
+    Case("SP126", {"edges/llama32-1b: spec backend": {"url": "http://a/v1"}}, "model of a url", app="catalog-sre"),
+    Case("SP126", {"edges/engine-edge: spec backend model": "m"}, "serves its own model", app="chat-edge"),
+    Case("SP127", {f"{OLLAMA}: spec components 0 model": "engine-edge"}, "there is no engine", app="inference-ollama"),
+    Case(
+        "SP127",
+        {f"{EDGE_APP}: spec components 1 backend": "chat-edge-modle"},
+        "backend does not name one",
+        "chat-edge-model",
+        "chat-edge",
+    ),
+    Case("SP127", {f"{OLLAMA}: spec components 0 backend": "x"}, "backend changes nothing", app="inference-ollama"),
+    Case(
+        "SP320",
+        {f"{SRE}: spec components 0 capabilities 1": "saturation-scaling"},
+        "saturation-scaling is for a model that we serve (vllm-model); llama32-1b is inference-api",
+        "autoscaling",
+        "catalog-sre",
+    ),
+    Case("SP320", {f"{FLEET}: spec components 0 capabilities 0": "prompt-sre"}, "prompt-sre is for an edge"),
+    Case(
+        "SP128",
+        {"capabilities/resource-small: spec properties": {"replicas": 1}},
+        "not those of inference-api",
+        app="catalog-sre",
+    ),
+    Case(
+        "SP301",
+        {f"{SRE}: spec components 0 capabilities 1": "pool-routing"},
+        "the traits model-config and llmd-routing: both say which backend is asked",
+        app="catalog-sre",
+    ),
+    Case(
+        "SP307",
+        {f"{SRE}: spec components 0 set": {"scaling.minReplicas": 4}},
+        "minReplicas 4 is above maxReplicas 3",
+        app="catalog-sre",
+    ),
     # Names in an intent.
     Case("SP101", {f"{FLEET}: spec components 0 model": "qwen-codr"}, "unknown model qwen-codr", "qwen-coder"),
     Case("SP102", {f"{FLEET}: spec components 0 capabilities 2": "gatway"}, "unknown capability gatway", "gateway"),

@@ -79,6 +79,10 @@ class Closed:
                 yield from self._parameters(part["additionalProperties"], (*path, "any"))
 
 
+COMPONENTS = {"vllm-model", "inference-api"}
+"""Components that presets are made of; the others are delivered by Applications written by hand."""
+
+
 def in_documents() -> Iterator[Planted]:
     """Every document of the repository, once for each of its keys."""
     kinds = {kind: Closed(kind) for kind in {document.kind for document in schema.documents(repository())}}
@@ -88,12 +92,12 @@ def in_documents() -> Iterator[Planted]:
 
 
 def in_parameters() -> Iterator[Planted]:
-    """A model preset, once for each parameter of each definition, at each level."""
-    model = repository().models["qwen-coder"]
+    """A preset, once for each parameter of each definition, at each level."""
+    model, edge = repository().models["qwen-coder"], repository().edges["llama32-1b"]
     for name in in_presets():
-        base: Path = ("spec", "properties") if name == "vllm-model" else ("spec", "traits", name)
+        base: Path = ("spec", "properties") if name in COMPONENTS else ("spec", "traits", name)
         for path, key in Closed(name).parameters():
-            yield planted(model, (*base, *path), key)
+            yield planted(edge if name == "inference-api" else model, (*base, *path), key)
 
 
 def planted(document: Document, path: Path, right: str) -> Planted:
@@ -126,13 +130,13 @@ def test_every_key_of_every_document() -> None:
 
 
 def in_presets() -> set[str]:
-    """The definitions whose parameters presets give: components and traits. A workflow's steps are the composer's."""
-    return {path.stem for kind in ("component", "trait") for path in (ROOT / "definitions" / kind).glob("*.cue")}
+    """The definitions whose parameters presets give: two components, and traits. Steps are the composer's."""
+    return {*COMPONENTS, *(path.stem for path in (ROOT / "definitions" / "trait").glob("*.cue"))}
 
 
 def test_every_parameter_of_every_definition() -> None:
     mutants = list(in_parameters())
-    found = {str(one.path[2]) for one in mutants if one.path[1] == "traits"} | {"vllm-model"}
+    found = {str(one.path[2]) for one in mutants if one.path[1] == "traits"} | COMPONENTS
     assert found == in_presets()
     assert len(mutants) > 140
     refused(mutants)
@@ -141,7 +145,7 @@ def test_every_parameter_of_every_definition() -> None:
 def test_every_parameter_is_in_the_files_that_presets_are_checked_by() -> None:
     """What the definitions take, and what presets may give, are the same names at every level."""
     for name in in_presets():
-        model = schema.json_schema("Model", ROOT)
+        model = schema.json_schema("Edge" if name == "inference-api" else "Model", ROOT)
         title = "".join(part.capitalize() for part in name.split("-")) + "Parameters"
         whole = {(*path, key) for path, key in Closed(name).parameters()}
         partial = Closed(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,7 +71,8 @@ def read(root: Path, only_apps: Iterable[str] | None = None) -> tuple[Catalog, l
         apps = files.apps(root / "applications", only_apps)
     catalog = Catalog(
         root=str(root),
-        models=documents["Model"],
+        models=_of_kind(documents["Model"], "Model"),
+        edges=_of_kind(documents["Model"], "Edge"),
         capabilities=documents["Capability"],
         environments=documents["Environment"],
         apps=apps,
@@ -127,6 +128,10 @@ def definitions(root: Path) -> dict[str, str]:
         version = _VERSION.search(head)
         found[name] = version.group(1) if version else ""
     return found
+
+
+def _of_kind(documents: Mapping[str, Document], kind: str) -> dict[str, Document]:
+    return {name: document for name, document in documents.items() if document.kind == kind}
 
 
 @contextmanager

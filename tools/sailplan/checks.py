@@ -35,7 +35,7 @@ def everything(root: Path, others: Sequence[Document] = ()) -> list[Finding]:
     bad = {finding.position.file for finding in errors(wrong)}
     good = replace(usable, apps=_without(usable.apps, bad)) if bad else usable
     kept = pins(intents(catalog))
-    made = [compose(good, app, kept.get(name, "")) for name, app in good.apps.items()]
+    made = [compose(good, app, kept.get(name)) for name, app in good.apps.items()]
     committed = [one for one in made if one.app.name in catalog.apps and one.app is catalog.apps[one.app.name]]
     return [*found, *wrong, *rules.check(good, made), *rules.checkout(root), *drift(good, committed)]
 
@@ -89,11 +89,12 @@ def _usable(catalog: Catalog, findings: Iterable[Finding]) -> Catalog | None:
     bad = {finding.position.file for finding in errors(findings)}
     if any(single and single.file in bad for single in (catalog.gpus, catalog.images, catalog.apis)):
         return None
-    models = _without(catalog.models, bad)
-    lost = catalog.models.keys() - models.keys()
+    models, edges = _without(catalog.models, bad), _without(catalog.edges, bad)
+    lost = catalog.presets.keys() - models.keys() - edges.keys()
     kept = replace(
         catalog,
         models=models,
+        edges=edges,
         capabilities=_standing(_without(catalog.capabilities, bad), lost, catalog.capabilities.keys()),
         environments=_without(catalog.environments, bad),
     )
@@ -127,7 +128,7 @@ def _lost(catalog: Catalog, kept: Catalog, app: Document) -> Iterator[bool]:
     """Whether each name in an intent means a document that was left out; unknown names are the rules' business."""
     parts = app.spec["components"]
     for part in parts:
-        yield part["model"] in catalog.models and part["model"] not in kept.models
+        yield part["model"] in catalog.presets and part["model"] not in kept.presets
         for name in part.get("capabilities", ()):
             yield name in catalog.capabilities and name not in kept.capabilities
     for name in app.spec["environments"]:

@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from sailplan.compose import DEFINITION
 from sailplan.model import Catalog, Composition, Finding, Position
 from sailplan.writer import dump
 
 FILE = "application.yaml"
 
-_PIN = re.compile(rf'^ +type: "?{DEFINITION}@v(?P<version>[0-9][^"\s]*)"?$', re.MULTILINE)
+_PIN = re.compile(r'^ +type: "?(?P<definition>[a-z0-9-]+)@v(?P<version>[0-9][^"\s]*)"?$', re.MULTILINE)
 
 
 def text(composition: Composition) -> str:
@@ -32,20 +31,22 @@ def intents(catalog: Catalog) -> dict[str, Path]:
     return {name: Path(catalog.root, app.file) for name, app in catalog.apps.items()}
 
 
-def pins(files: Mapping[str, Path]) -> dict[str, str]:
-    """Version of the component definition that each committed Application is pinned to.
+def pins(files: Mapping[str, Path]) -> dict[str, dict[str, str]]:
+    """Versions that each committed Application is pinned to, by component definition.
 
     A published definition must not change what is already delivered, so composing again keeps the pin.
 
     Args:
         files: application -> file of its intent; the Application is beside it, if it was ever written.
     """
-    found: dict[str, str] = {}
+    found: dict[str, dict[str, str]] = {}
     for name, file in files.items():
         path = file.parent / FILE
         pinned = set(_PIN.findall(path.read_text(encoding="utf-8"))) if path.is_file() else set()
-        if len(pinned) == 1:
-            found[name] = pinned.pop()
+        versions = dict(pinned)
+        # Two versions of one definition are nothing that we wrote.
+        if pinned and len(versions) == len(pinned):
+            found[name] = versions
     return found
 
 

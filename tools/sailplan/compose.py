@@ -6,17 +6,16 @@ the definitions' own defaults say is not repeated here; it is the layer below th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sailplan import layering, policies, workflow
 from sailplan.knobs import Knob, knobs
 from sailplan.layers import Stack
-from sailplan.model import Catalog, Component, Composition, Document, Origin
+from sailplan.model import EDGE, ENGINE, Catalog, Component, Composition, Document, Origin
 
-__all__ = ["Knob", "component_name", "components", "compose", "knobs", "preset", "profile_name"]
+__all__ = ["Knob", "component_name", "components", "compose", "engine", "knobs", "preset", "profile_name"]
 
-DEFINITION = "vllm-model"
 MODELS = "oam.ai/catalog-model"
 CAPABILITIES = "oam.ai/catalog-capabilities"
 
@@ -27,6 +26,11 @@ TRAIT_ORDER = (
     "external-secret",
     "kv-offload",
     "lora-canary",
+    "model-config",
+    "llmd-routing",
+    "prompt-policy",
+    "inference-autoscaling",
+    "inference-queue-scaling",
     "keda-saturation-scaling",
     "ai-gateway-route",
     "http-route",
@@ -36,16 +40,16 @@ TRAIT_ORDER = (
 """How traits are ordered, within the model's and within the capabilities' (all orders render the same objects)."""
 
 
-def compose(catalog: Catalog, app: Document, pin: str = "") -> Composition:
+def compose(catalog: Catalog, app: Document, pins: Mapping[str, str] | None = None) -> Composition:
     """The Application for `app`, with its components and where each value came from.
 
     Args:
         catalog: everything that the intent's names refer to.
         app: the intent.
-        pin: version of `vllm-model` to pin; the one in the checkout without it.
+        pins: component definition -> version to pin; the one in the checkout where there is none.
     """
     made = components(catalog, app)
-    return Composition(app, made, _application(catalog, app, made, pin or catalog.definitions.get(DEFINITION, "")))
+    return Composition(app, made, _application(catalog, app, made, {**catalog.definitions, **(pins or {})}))
 
 
 def components(catalog: Catalog, app: Document) -> tuple[Component, ...]:
@@ -55,7 +59,21 @@ def components(catalog: Catalog, app: Document) -> tuple[Component, ...]:
 
 def component_name(catalog: Catalog, intent: Mapping[str, Any]) -> str:
     """Name of a component, its objects and what it serves: the intent's, else the preset's."""
-    return str(intent.get("name") or catalog.models[intent["model"]].spec["servedName"])
+    return str(intent.get("name") or default_name(catalog.presets[intent["model"]]))
+
+
+def default_name(preset: Document) -> str:
+    """Name of a component that the intent gives none."""
+    return str(preset.spec["componentName" if preset.kind == "Edge" else "servedName"])
+
+
+def engine(catalog: Catalog, app: Document, index: int) -> str:
+    """Component that the edge at `index` stands in front of: the one it names, else the only engine; "" for neither."""
+    intent = app.spec["components"][index]
+    parts = [part for part in app.spec["components"] if part["model"] in catalog.models]
+    names = [component_name(catalog, part) for part in parts]
+    wanted = str(intent.get("backend", names[0] if len(names) == 1 else ""))
+    return wanted if wanted in names else ""
 
 
 def profile_name(catalog: Catalog, app: Document, intent: Mapping[str, Any]) -> str:
@@ -77,13 +95,14 @@ def preset(
 
 def _component(catalog: Catalog, app: Document, index: int) -> Component:
     intent = app.spec["components"][index]
-    model = catalog.models[intent["model"]]
-    profile = profile_name(catalog, app, intent)
+    model = catalog.presets[intent["model"]]
+    definition = EDGE if model.kind == "Edge" else ENGINE
+    profile = "" if definition == EDGE else profile_name(catalog, app, intent)
     chosen = [catalog.capabilities[name] for name in intent.get("capabilities", ())]
     name = component_name(catalog, intent)
     turnable = knobs(model, chosen)
 
-    below = layering.presets(catalog, model, profile, chosen)
+    below = _below(catalog, app, index, profile, chosen)
     base = below.copy()
     layering.turn(base, turnable, intent.get("set", {}), app, ("spec", "components", index, "set"))
     _finish(base, app, index, name, intent)
@@ -92,7 +111,7 @@ def _component(catalog: Catalog, app: Document, index: int) -> Component:
     environments = {}
     for environment in (catalog.environments[key] for key in app.spec["environments"]):
         stack = below.copy()
-        layering.environment(stack, environment, name)
+        layering.environment(stack, environment, name, definition)
         layering.turn(stack, turnable, intent.get("set", {}), app, ("spec", "components", index, "set"))
         path = ("spec", "overrides", environment.name, name)
         own = app.spec.get("overrides", {}).get(environment.name, {}).get(name, {})
@@ -109,7 +128,23 @@ def _component(catalog: Catalog, app: Document, index: int) -> Component:
         traits=_ordered(base.data["traits"], model, profile),
         environments=environments,
         origins=origins,
+        definition=definition,
     )
+
+
+def _below(catalog: Catalog, app: Document, index: int, profile: str, chosen: Sequence[Document]) -> Stack:
+    """The layers below the environment."""
+    intent = app.spec["components"][index]
+    model = catalog.presets[intent["model"]]
+    if model.kind != "Edge":
+        return layering.presets(catalog, model, profile, chosen)
+    behind = engine(catalog, app, index) if model.spec["backend"].get("engine") else ""
+    if not behind:
+        return layering.edge(model, chosen, None)
+    other = next(place for place, part in enumerate(app.spec["components"]) if component_name(catalog, part) == behind)
+    served = str(_component(catalog, app, other).properties.get("servedName", behind))
+    at = app.at("spec", "components", index, "backend" if "backend" in intent else "model")
+    return layering.edge(model, chosen, layering.Engine(behind, served, Origin("app", at)))
 
 
 def _finish(stack: Stack, app: Document, index: int, name: str, intent: Mapping[str, Any]) -> None:
@@ -125,13 +160,16 @@ def _finish(stack: Stack, app: Document, index: int, name: str, intent: Mapping[
 
 
 def _ordered(traits: Mapping[str, Any], model: Document, profile: str) -> dict[str, Any]:
-    own = {*model.spec.get("traits", {}), *model.spec["profiles"][profile].get("traits", {})}
+    profiles = model.spec.get("profiles", {})
+    own = {*model.spec.get("traits", {}), *profiles.get(profile, {}).get("traits", {})}
     known = {name: place for place, name in enumerate(TRAIT_ORDER)}
     names = sorted(traits, key=lambda name: (name not in own, known.get(name, len(known)), name))
     return {name: traits[name] for name in names}
 
 
-def _application(catalog: Catalog, app: Document, made: tuple[Component, ...], pin: str) -> dict[str, Any]:
+def _application(
+    catalog: Catalog, app: Document, made: tuple[Component, ...], versions: Mapping[str, str]
+) -> dict[str, Any]:
     environments = [catalog.environments[name] for name in app.spec["environments"]]
     chosen = dict.fromkeys(name for component in made for name in component.capabilities)
     annotations = {MODELS: ",".join(component.model for component in made)}
@@ -146,7 +184,7 @@ def _application(catalog: Catalog, app: Document, made: tuple[Component, ...], p
         "kind": "Application",
         "metadata": {**metadata, "annotations": annotations},
         "spec": {
-            "components": [_rendered(component, pin) for component in made],
+            "components": [_rendered(component, versions.get(component.definition, "")) for component in made],
             "policies": rules,
             "workflow": {"steps": workflow.steps(environments, {rule["name"] for rule in rules}, made)},
         },
@@ -156,7 +194,7 @@ def _application(catalog: Catalog, app: Document, made: tuple[Component, ...], p
 def _rendered(component: Component, pin: str) -> dict[str, Any]:
     return {
         "name": component.name,
-        "type": f"{DEFINITION}@v{pin}" if pin else DEFINITION,
+        "type": f"{component.definition}@v{pin}" if pin else component.definition,
         "properties": component.properties,
         "traits": [
             {"type": name, "properties": properties} if properties else {"type": name}

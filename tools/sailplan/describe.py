@@ -8,7 +8,7 @@ from typing import Any
 from sailplan.capacity import demand
 from sailplan.compose import components, preset
 from sailplan.fit import gib, measure
-from sailplan.knobs import Knob, knobs
+from sailplan.knobs import Knob, definition, knobs
 from sailplan.model import Catalog, Component, Document
 from sailplan.prerequisites import Prerequisite, prerequisites
 from sailplan.texts import facts, section, shown, table, title
@@ -43,11 +43,34 @@ def _knobs(found: Mapping[str, Knob]) -> list[str]:
     return table([(name, knob.range, knob.description) for name, knob in sorted(found.items())])
 
 
+def _edge(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
+    document = catalog.edges[name]
+    spec = document.spec
+    offered = [item for item in catalog.capabilities.values() if _fits(item, document)]
+    backend = spec["backend"]
+    answers = {"backend": backend.get("url", "an engine of the application"), "model": backend.get("model", "its own")}
+    return title("Edge", name, document.description), [
+        ("Facts", facts({"status": spec["status"], **answers, "default name": spec["componentName"]})),
+        ("Component parameters", facts(spec.get("properties", {}))),
+        ("Traits", _traits(spec)),
+        ("Capabilities", table([(item.name, item.description) for item in offered])),
+        ("Knobs (with every capability)", _knobs(knobs(document, offered))),
+        ("Used by", _users(catalog, lambda part: part["model"] == name)),
+    ]
+
+
+def _fits(capability: Document, preset: Document) -> bool:
+    named = capability.spec.get("models") or [preset.name]
+    return preset.name in named and definition(capability) == definition(preset)
+
+
 def _model(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
+    if name in catalog.edges:
+        return _edge(catalog, name)
     document = catalog.models[name]
     spec = document.spec
     source, weights, architecture = spec["source"], spec["weights"], spec["architecture"]
-    offered = [item for item in catalog.capabilities.values() if name in (item.spec.get("models") or [name])]
+    offered = [item for item in catalog.capabilities.values() if _fits(item, document)]
     return title("Model", name, document.description), [
         (
             "Facts",
@@ -114,7 +137,8 @@ def _capability(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     needs = [(need, apis.get(need, {}).get("description", "")) for need in spec.get("needs", ())]
     return title("Capability", name, document.description), [
         ("Traits", _traits(spec)),
-        ("Component parameters", facts(spec.get("properties", {}))),
+        ("For components of type", [definition(document)]),
+        ("Component parameters", facts(spec.get("properties", spec.get("edgeProperties", {})))),
         ("Needs of the environment", table(needs)),
         ("Environments that have it", [n for n, e in sorted(catalog.environments.items()) if _offers(e, spec)]),
         ("Goes with", facts({**_picked(spec, "requires", "conflicts"), "models": spec.get("models") or "any"})),
@@ -182,7 +206,7 @@ def _app(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
         ("Facts", facts({"owner": document.data["metadata"]["owner"], "environments": document.spec["environments"]})),
         ("Components", [line for component in made for line in _component(component)]),
         *(
-            (f"Knobs of {component.name}", _knobs(knobs(catalog.models[component.model], _chosen(catalog, component))))
+            (f"Knobs of {component.name}", _knobs(knobs(catalog.presets[component.model], _chosen(catalog, component))))
             for component in made
         ),
     ]
@@ -194,7 +218,7 @@ def _chosen(catalog: Catalog, component: Component) -> Iterator[Document]:
 
 def _component(component: Component) -> list[str]:
     return [
-        f"{component.name}: {component.model} on {component.profile}",
+        f"{component.name}: {component.model}{f' on {component.profile}' if component.profile else ''}",
         f"  capabilities: {', '.join(component.capabilities) or 'none'}",
         f"  traits: {', '.join(component.traits)}",
     ]

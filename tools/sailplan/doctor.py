@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sailplan import installed, pipeline, published
-from sailplan.compose import DEFINITION, components
+from sailplan.compose import components
 from sailplan.doctoring import Ward, look
 from sailplan.errors import ClusterError
 from sailplan.live import APP_API
-from sailplan.model import Catalog, Component, Document, Finding, Position, Severity
+from sailplan.model import ENGINE, Catalog, Component, Document, Finding, Position, Severity
 from sailplan.package import VELA
 from sailplan.prerequisites import prerequisites
 from sailplan.published import SYSTEM
@@ -93,11 +93,12 @@ def _published(hub: Cluster, catalog: Catalog, used: Iterable[Component]) -> Ite
     traits = {trait for part in used for trait in part.traits}
     if not hub.serves(APP_API, "Application"):
         return
-    for name in sorted({DEFINITION, *traits}):
-        kind = "ComponentDefinition" if name == DEFINITION else "TraitDefinition"
+    parts = {part.definition for part in used} or {ENGINE}
+    for name in sorted({*parts, *traits}):
+        kind = "ComponentDefinition" if name in parts else "TraitDefinition"
         held = published.read(hub, kind, name)
         here = catalog.definitions[name]
-        position = Position(f"definitions/{'component' if name == DEFINITION else 'trait'}/{name}.cue")
+        position = Position(f"definitions/{'component' if name in parts else 'trait'}/{name}.cue")
         if held.live is None:
             message = f"{name} is not published on the hub"
             yield _finding("SP804", "error", position, message, f"sailplan definitions publish {name}")

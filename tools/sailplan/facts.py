@@ -62,6 +62,16 @@ MODEL = (
     Fact(("architecture", "layers"), ("traits", "kv-offload", "layers")),
 )
 
+BACKENDS = ("model-config", "llmd-routing")
+"""Traits of an edge that say what it asks, in place of its component."""
+
+_ASKED: tuple[Path, ...] = (("properties",), *(("traits", trait) for trait in BACKENDS))
+
+EDGE = (
+    *(Fact(("backend", "url"), (*place, "backendURL")) for place in _ASKED),
+    *(Fact(("backend", "model"), (*place, "model")) for place in _ASKED),
+)
+
 PROFILE = (
     Fact(("gpus",), ("traits", "gpu", "count")),
     Fact(("pipelineParallel",), ("traits", "gpu", "pipelineParallel")),
@@ -94,7 +104,9 @@ ENVIRONMENT = (
     Fact(("gateway", "dataPlane"), ("traits", "network-policy", "gateway"), PEER),
     Fact(("web",), ("traits", "http-route", "gateway"), GATEWAY),
     Fact(("metrics", "serverAddress"), ("traits", "keda-saturation-scaling", "serverAddress")),
+    Fact(("metrics", "serverAddress"), ("traits", "inference-queue-scaling", "serverAddress")),
     Fact(("metrics", "scrape"), ("traits", "observability", "kind")),
+    Fact(("metrics", "scrape"), ("traits", "inference-queue-scaling", "scrape")),
     Fact(("metrics", "peer"), ("traits", "network-policy", "metrics"), PEER),
     Fact(("clients",), ("traits", "network-policy", "clients")),
     Fact(("images", "pullSecrets"), ("properties", "imagePullSecrets"), _names),
@@ -102,6 +114,20 @@ ENVIRONMENT = (
     Fact(("scheduling", "spread"), ("properties", "topologySpread")),
     Fact(("scheduling", "disruptionBudget"), ("properties", "disruptionBudget")),
 )
+
+EDGE_ENVIRONMENT = tuple(fact for fact in ENVIRONMENT if fact.target[:2] != ("properties", "weights"))
+"""What an environment says about edges: all of it but where weights are, as an edge has none."""
+
+EDGE_IMAGE = "inference-api:1.0.0"
+"""What an edge runs unless something says otherwise; source: definitions/component/inference-api.cue."""
+
+PORT = 8000
+"""Of every vllm-model's Service; source: definitions/component/vllm-model.cue."""
+
+
+def engine_url(component: str) -> str:
+    """Where an edge finds a vllm-model of its own namespace: by the short name, the same in every environment."""
+    return f"http://{component}:{PORT}/v1"
 
 
 def mirrored(image: str, registry: str) -> str:

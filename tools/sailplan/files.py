@@ -19,7 +19,10 @@ FOLDERS = {"models": "Model", "capabilities": "Capability", "environments": "Env
 SINGLES = {"gpus.yaml": "GPUClasses", "images.yaml": "Images", "apis.yaml": "APIs"}
 """Files of `catalog/` that exist once, and their kinds."""
 
-KINDS = (*FOLDERS.values(), *SINGLES.values(), "App")
+BESIDE = {"Edge": "Model"}
+"""Kinds that share a folder, and so their names, with another one."""
+
+KINDS = (*FOLDERS.values(), *BESIDE, *SINGLES.values(), "App")
 
 MAX_BYTES = 1 << 20
 """Largest file that is read. Ours have two kilobytes; more than this is not a document but an accident."""
@@ -105,7 +108,11 @@ class Files:
             if not findings:
                 self._wrong(file, "the file is empty", f"write a document of kind {kind}, or delete the file")
             return None
-        made, wrong = document(parsed[0].data, file, Positions(text, 0), kind, name)
+        data = parsed[0].data
+        said = data.get("kind") if isinstance(data, Mapping) else None
+        # Only text can be a kind; anything else is for `document` to refuse.
+        kind = said if isinstance(said, str) and BESIDE.get(said) == kind else kind
+        made, wrong = document(data, file, Positions(text, 0), kind, name)
         self.findings += wrong
         return made
 

@@ -9,7 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sailplan.model import Document, Path, Position
+from sailplan.model import EDGE, ENGINE, Document, Path, Position
+
+
+def definition(preset: Document) -> str:
+    """The component definition whose parameters a preset sets and turns."""
+    return EDGE if preset.kind == "Edge" else str(preset.spec.get("component", ENGINE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,22 @@ as it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sailplan import facts
 from sailplan.knobs import Knob
 from sailplan.layers import At, Stack
-from sailplan.model import Catalog, Document, Origin, Path
+from sailplan.model import EDGE, ENGINE, Catalog, Document, Origin, Path
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The vllm-model that an edge stands in front of: its component, what it serves, and who said so."""
+
+    component: str
+    served: str
+    origin: Origin
 
 
 def presets(catalog: Catalog, model: Document, profile: str, chosen: Iterable[Document]) -> Stack:
@@ -45,10 +55,39 @@ def presets(catalog: Catalog, model: Document, profile: str, chosen: Iterable[Do
     return stack
 
 
-def environment(stack: Stack, document: Document, name: str) -> None:
+def edge(preset: Document, chosen: Iterable[Document], engine: Engine | None) -> Stack:
+    """The layers of an edge below the environment: its preset, then capabilities.
+
+    Args:
+        preset: the edge.
+        chosen: presets of the capabilities.
+        engine: the component that it stands in front of, unless the preset itself says what answers.
+    """
+    capabilities = list(chosen)
+    attached = {*preset.spec.get("traits", {})}
+    attached |= {trait for capability in capabilities for trait in capability.spec.get("traits", {})}
+    stack = Stack()
+    stack.data.update({"properties": {}, "traits": {}})
+    _merge(stack, "model", preset, ("spec", "properties"), ("properties",))
+    _merge(stack, "model", preset, ("spec", "traits"), ("traits",))
+    _state(stack, "model", preset, (), facts.EDGE, attached)
+    if engine:
+        stood: list[Path] = [("traits", trait) for trait in facts.BACKENDS if trait in attached]
+        for place in (("properties",), *stood):
+            stack.put((*place, "backendURL"), facts.engine_url(engine.component), engine.origin)
+            stack.put((*place, "model"), engine.served, engine.origin)
+    _merge(stack, "model", preset, ("spec", "settings"), ("traits",), only=attached)
+    for capability in capabilities:
+        _merge(stack, "capability", capability, ("spec", "edgeProperties"), ("properties",))
+        _merge(stack, "capability", capability, ("spec", "traits"), ("traits",))
+    return stack
+
+
+def environment(stack: Stack, document: Document, name: str, definition: str = ENGINE) -> None:
     """Put an environment's facts and overrides on top, for the component called `name`."""
     attached = set(stack.data["traits"])
-    _state(stack, "environment", document, (), facts.ENVIRONMENT, attached)
+    table = facts.ENVIRONMENT if definition == ENGINE else facts.EDGE_ENVIRONMENT
+    _state(stack, "environment", document, (), table, attached)
     domain = document.spec.get("web", {}).get("domain")
     if domain and "http-route" in attached:
         at = Origin("environment", document.at("spec", "web", "domain"))
@@ -59,10 +98,13 @@ def environment(stack: Stack, document: Document, name: str) -> None:
         at = Origin("environment", document.at("spec", "web", "dataPlane"))
         stack.put(("traits", "network-policy", "clients", "web-gateway"), dict(carriers), at)
     registry = document.spec.get("images", {}).get("registry", "")
-    if registry:
+    if registry and definition == EDGE:
+        _mirror_edge(stack, document, registry)
+    elif registry:
         at = Origin("environment", document.at("spec", "images", "registry"))
         stack.put(("properties", "image"), facts.mirrored(stack.data["properties"]["image"], registry), at)
-    _merge(stack, "environment", document, ("spec", "overrides", "properties"), ("properties",))
+    own = "properties" if definition == ENGINE else "edgeProperties"
+    _merge(stack, "environment", document, ("spec", "overrides", own), ("properties",))
     _merge(stack, "environment", document, ("spec", "overrides", "traits"), ("traits",), only=attached)
 
 
@@ -70,6 +112,12 @@ def turn(stack: Stack, turnable: Mapping[str, Knob], wishes: Mapping[str, Any], 
     """Turn the knobs that a product team set."""
     for name, value in wishes.items():
         stack.put(turnable[name].target, value, Origin("app", app.at(*at, name)))
+
+
+def _mirror_edge(stack: Stack, document: Document, registry: str) -> None:
+    image = stack.data["properties"].get("image", facts.EDGE_IMAGE)
+    at = Origin("environment", document.at("spec", "images", "registry"))
+    stack.put(("properties", "image"), facts.mirrored(image, registry), at)
 
 
 def _engine(stack: Stack, catalog: Catalog, model: Document) -> None:

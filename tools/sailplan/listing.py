@@ -79,6 +79,27 @@ def _label(text: str) -> tuple[str, str]:
 
 
 def _models(catalog: Catalog) -> list[Item]:
+    return sorted([*_served(catalog), *_edges(catalog)], key=lambda item: item.name)
+
+
+def _edges(catalog: Catalog) -> list[Item]:
+    return [
+        Item(
+            "model",
+            name,
+            (name, document.spec["status"], "edge", "", "", document.description),
+            (_backend(document.spec["backend"]), "", "", "inference-api"),
+            document.data,
+        )
+        for name, document in catalog.edges.items()
+    ]
+
+
+def _backend(backend: Mapping[str, Any]) -> str:
+    return f"{backend['model']} at {backend['url']}" if "url" in backend else "an engine of the application"
+
+
+def _served(catalog: Catalog) -> list[Item]:
     return [
         Item(
             "model",
@@ -189,7 +210,7 @@ def _gpus(catalog: Catalog) -> list[Item]:
 
 
 def _component(catalog: Catalog, intent: Mapping[str, Any]) -> str:
-    known = "name" in intent or intent["model"] in catalog.models
+    known = "name" in intent or intent["model"] in catalog.presets
     return component_name(catalog, intent) if known else str(intent["model"])
 
 

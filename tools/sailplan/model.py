@@ -16,6 +16,12 @@ Path = tuple[str | int, ...]
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
+ENGINE = "vllm-model"
+"""The component definition of models that we serve."""
+
+EDGE = "inference-api"
+"""The component definition of edges in front of what somebody serves."""
+
 LAYERS = ("definition", "model", "profile", "capability", "environment", "app")
 """Where values come from, weakest first. A later layer wins."""
 
@@ -113,6 +119,7 @@ class Catalog:
         gpus, images, apis: the three documents that name hardware, engine images and cluster APIs once.
         definitions: version of every X-definition by name, `{"vllm-model": "1.0.0"}`.
         duplicates: documents whose name another one of their kind already has (a finding, not an entry above).
+        edges: documents of models that somebody else serves, by name; no model has the same name.
     """
 
     root: str
@@ -125,6 +132,12 @@ class Catalog:
     apis: Document | None
     definitions: Mapping[str, str]
     duplicates: Sequence[Document] = ()
+    edges: Mapping[str, Document] = field(default_factory=dict)
+
+    @property
+    def presets(self) -> Mapping[str, Document]:
+        """Everything that an intent may name as `model`: models and edges, which share their names."""
+        return {**self.models, **self.edges}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +146,15 @@ class Component:
 
     Attributes:
         name: component, object and (by default) served name.
-        model: name of the model preset.
-        profile: GPU class chosen from the preset's profiles.
+        model: name of the model or edge preset.
+        profile: GPU class chosen from the preset's profiles; "" for an edge.
         capabilities: names chosen in the intent, in its order.
-        properties: of `vllm-model`, without any environment.
+        properties: of its definition, without any environment.
         traits: type -> properties, without any environment, in canonical order.
         environments: environment -> (properties, traits) with that environment merged in.
         origins: path of a value -> where it came from; paths start with `properties` or `traits`, and for an
             environment's own values with `environments, NAME`.
+        definition: the component definition, `vllm-model` or `inference-api`.
     """
 
     name: str
@@ -151,6 +165,7 @@ class Component:
     traits: Mapping[str, Mapping[str, Any]]
     environments: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]]
     origins: Mapping[Path, Origin] = field(repr=False)
+    definition: str = ENGINE
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def _components(composition: Composition) -> Iterator[tuple[Path, Origin]]:
         base: Path = ("spec", "components", index)
         intent: Path = ("spec", "components", index)
         yield (*base, "name"), Origin("app", composition.app.at(*intent, "name"))
-        yield (*base, "type"), Origin("definition", Position("definitions/component/vllm-model.cue"))
+        yield (*base, "type"), Origin("definition", Position(f"definitions/component/{component.definition}.cue"))
         yield from _values(component, (), (*base, "properties"), ("properties",), component.properties)
         for place, (name, properties) in enumerate(component.traits.items()):
             trait: Path = (*base, "traits", place)

@@ -89,7 +89,8 @@ def generated(texts: Mapping[str, str], traits: Iterable[str]) -> str:
     known = sorted(traits)
     entries = "".join(f"\t// Parameters of {name}.\n\t{_label(name)}?: {title(name)}\n" for name in known)
     text = (
-        f"{_HEAD}{body}\n// Parameters of the component definition.\n#Properties: {title('vllm-model')}\n\n"
+        f"{_HEAD}{body}\n// Parameters of the component definition vllm-model.\n#Properties: {title('vllm-model')}\n\n"
+        f"// Parameters of the component definition inference-api.\n#EdgeProperties: {title('inference-api')}\n\n"
         f"// Traits, type: parameters.\n#Traits: {{\n{entries}}}\n"
     )
     return cue.formatted(text)

@@ -22,13 +22,13 @@ class Plan:
     findings: tuple[Finding, ...]
 
 
-def plan(catalog: Catalog, apps: Sequence[Document], pins: Mapping[str, str] | None = None) -> Plan:
+def plan(catalog: Catalog, apps: Sequence[Document], pins: Mapping[str, Mapping[str, str]] | None = None) -> Plan:
     """Check the catalog and `apps`, and compose them.
 
     Args:
         catalog: with `apps` among its own, so that budgets and names are counted over all of them.
         apps: the intents to compose.
-        pins: application -> version of `vllm-model` to keep; the checkout's where there is none.
+        pins: application -> versions of component definitions to keep; the checkout's where there is none.
 
     Raises:
         FindingsError: the schema, a reference or a rule says no. Nothing was written.
@@ -38,7 +38,7 @@ def plan(catalog: Catalog, apps: Sequence[Document], pins: Mapping[str, str] | N
     outside = [app for app in apps if catalog.apps.get(app.name) is not app]
     findings = _stop(schema.validate(catalog, outside))
     findings += _stop(found for app in apps for found in rules.references(catalog, app))
-    made = tuple(compose(catalog, app, (pins or {}).get(app.name, "")) for app in apps)
+    made = tuple(compose(catalog, app, (pins or {}).get(app.name)) for app in apps)
     findings += _stop(rules.check(catalog, made))
     return Plan(made, tuple(dict.fromkeys(findings)))
 

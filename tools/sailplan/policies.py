@@ -10,6 +10,8 @@ from sailplan.model import Component, Document
 
 ROUTE = "ai-gateway-route"
 SCALER = "keda-saturation-scaling"
+SCALERS = (SCALER, "inference-autoscaling", "inference-queue-scaling")
+"""Traits that own the number of a component's pods."""
 WITHHOLD = "withhold-routes"
 
 
@@ -64,7 +66,7 @@ def apply_once(components: Iterable[Component]) -> list[dict[str, Any]]:
             "strategy": {"path": ["spec.replicas"]},
         }
         for component in components
-        if SCALER in component.traits
+        if component.traits.keys() & set(SCALERS)
     ]
     return (
         [{"name": "apply-once", "type": "apply-once", "properties": {"enable": True, "rules": rules}}] if rules else []

@@ -87,7 +87,7 @@ def needs(catalog: Catalog, environment: Document, used: Sequence[Component]) ->
     attached = {trait for component in used for trait in component.environments[environment.name][1]}
     if environment.spec["network"] == "cilium" and attached & {"network-policy", "preload"}:
         found.add("cilium")
-    if "observability" in attached:
+    if attached & {"observability", "inference-queue-scaling"}:
         scraped_by = {"VMServiceScrape": "victoria-metrics", "ServiceMonitor": "prometheus-operator"}
         found.add(scraped_by[environment.spec["metrics"]["scrape"]])
     return sorted(found)
@@ -99,6 +99,8 @@ def _pods(environment: Document, values: Sequence[tuple[Any, Traits]]) -> Iterat
             yield Prerequisite("PriorityClass", properties["priorityClassName"], "of the engine's pods")
         for secret in properties.get("imagePullSecrets", {}):
             yield _inside(environment, "Secret", secret, "pulls images")
+        if "apiKeys" in properties:
+            yield _inside(environment, "Secret", properties["apiKeys"]["secretName"], "keys of the edge's clients")
         for secret in properties.get("secrets", {}):
             yield _inside(environment, "Secret", secret, "environment of the engine")
 
@@ -146,9 +148,10 @@ def _gateways(environment: Document, values: Sequence[tuple[Any, Traits]]) -> It
 
 def _metrics(values: Sequence[tuple[Any, Traits]]) -> Iterator[Prerequisite]:
     for _, traits in values:
-        address = traits.get("keda-saturation-scaling", {}).get("serverAddress")
-        if address:
-            yield Prerequisite("Metrics", address, "KEDA asks it for the engine's load")
+        for trait, what in (("keda-saturation-scaling", "engine"), ("inference-queue-scaling", "edge")):
+            address = traits.get(trait, {}).get("serverAddress")
+            if address:
+                yield Prerequisite("Metrics", address, f"KEDA asks it for the {what}'s load")
 
 
 def _inside(environment: Document, kind: str, name: str, reason: str) -> Prerequisite:

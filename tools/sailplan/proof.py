@@ -64,13 +64,13 @@ def broken(effects: Iterable[compatible.Effect], changes: Sequence[Change]) -> l
 def in_force(
     made: Composition, here: Mapping[str, Mapping[str, Any]], held: Mapping[str, Published]
 ) -> dict[str, Mapping[str, Any]]:
-    """The definitions that an Application gets from a hub: its pin for the component, the live ones for traits.
+    """The definitions that an Application gets from a hub: its pins for components, the live ones for traits.
 
     Args:
         made: the Application.
         here: definitions of the checkout, which stand in for what the hub does not have yet.
         held: what the hub has.
     """
-    component, pin = written.pinned(made.application)
     found = {name: held[name].live or one for name, one in here.items()}
-    return {**found, component: held[component].versions.get(pin, here[component])}
+    pins = written.pinned(made.application)
+    return {**found, **{name: held[name].versions.get(pin, here[name]) for name, pin in pins.items()}}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sailplan.model import Component, Composition, Finding, Origin, Path, Position
+from sailplan.model import ENGINE, Component, Composition, Finding, Origin, Path, Position
 from sailplan.toolbox.vela import Refusal
 
 KINDS = {
@@ -47,7 +47,7 @@ def finding(refusal: Refusal, composition: Composition, environment: str) -> Fin
     own = bool(refusal.trait) and bool(component) and not _is_components(refusal, component)
     place: Path = ("traits", refusal.trait) if own else ("properties",)
     said = words(refusal.messages) if refusal.field else Words("; ".join(refusal.messages))
-    definition = refusal.trait if own else "vllm-model"
+    definition = refusal.trait if own else component.definition if component else ENGINE
     field = ".".join(map(str, (*place, *inner)))
     return Finding(
         id="SP302",

@@ -11,9 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from sailplan.compose import DEFINITION
 from sailplan.errors import FindingsError, SailplanError
-from sailplan.model import Catalog, Composition, Document, Finding, Position
+from sailplan.model import Catalog, Composition, Document, Finding
 from sailplan.policies import WITHHOLD, override_name, topology_name
 from sailplan.refusals import finding
 from sailplan.toolbox import proc, vela
@@ -118,21 +117,23 @@ def for_environment(composition: Composition, environment: Document, stage: Stag
 
 def _pins(catalog: Catalog, composition: Composition) -> list[Finding]:
     """Findings for pins that the checkout's definition does not have: rendering it would show something else."""
-    here = catalog.definitions.get(DEFINITION, "")
-    pinned = {part["type"].partition("@v")[2] for part in composition.application["spec"]["components"]}
-    where = Position(f"definitions/component/{DEFINITION}.cue")
+    types = dict.fromkeys(part["type"].partition("@v")[::2] for part in composition.application["spec"]["components"])
     return [
         Finding(
             id="SP606",
             severity="error",
             position=composition.app.at("spec", "components"),
             field="spec.components",
-            message=f"the Application pins {DEFINITION} to a version that this checkout does not have ({where})",
+            message=(
+                f"the Application pins {name} to a version that this checkout does not have "
+                f"(definitions/component/{name}.cue)"
+            ),
             given=f"v{pin}",
-            allowed=f"v{here}",
+            allowed=f"v{catalog.definitions.get(name, '')}",
             fix=f"check out what has v{pin}, or move the pin: sailplan compose {composition.app.name} --repin --write",
         )
-        for pin in sorted(pinned - {here, ""})
+        for name, pin in types
+        if pin not in ("", catalog.definitions.get(name, ""))
     ]
 
 
@@ -140,7 +141,11 @@ def _definitions(catalog: Catalog, composition: Composition) -> list[Path]:
     """The files of the definitions that the Application uses. Vela reads every file it is given, so no others."""
     folder = Path(catalog.root, "definitions")
     traits = sorted({name for component in composition.components for name in component.traits})
-    return [folder / "component" / f"{DEFINITION}.cue", *(folder / "trait" / f"{name}.cue" for name in traits)]
+    parts = dict.fromkeys(component.definition for component in composition.components)
+    return [
+        *(folder / "component" / f"{name}.cue" for name in parts),
+        *(folder / "trait" / f"{name}.cue" for name in traits),
+    ]
 
 
 def _objects(

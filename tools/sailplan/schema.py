@@ -28,7 +28,7 @@ ROUNDS = 4
 _BUNDLE = """package catalog
 
 #Kinds: {
-	Model: #Model, Capability: #Capability, Environment: #Environment, App: #App
+	Model: #Model, Edge: #Edge, Capability: #Capability, Environment: #Environment, App: #App
 	GPUClasses: #GPUClasses, Images: #Images, APIs: #APIs
 }
 #Bundle: [Kind=string]: [string]: #Kinds[Kind]
@@ -53,7 +53,7 @@ def validate(catalog: Catalog, extra: Sequence[Document] = ()) -> list[Finding]:
 
 def documents(catalog: Catalog) -> Iterator[Document]:
     """Every document of a catalog."""
-    for group in (catalog.models, catalog.capabilities, catalog.environments, catalog.apps):
+    for group in (catalog.models, catalog.edges, catalog.capabilities, catalog.environments, catalog.apps):
         yield from group.values()
     yield from (single for single in (catalog.gpus, catalog.images, catalog.apis) if single)
     yield from catalog.duplicates

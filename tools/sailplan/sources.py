@@ -19,13 +19,13 @@ _VERSION = re.compile(r'^\s*version:\s*"([^"\n]*)"', re.MULTILINE)
 
 
 def used(made: Composition) -> Iterator[str]:
-    """Names of the definitions of an Application: the component's first."""
-    yield pinned(made.application)[0]
+    """Names of the definitions of an Application: those of its components first."""
+    yield from pinned(made.application)
     yield from sorted({name for component in made.components for name in component.traits})
 
 
 def checkout(catalog: Catalog, made: Composition, folder: Path) -> list[Path]:
-    """Files of the checkout; the component at its pinned version, from the history of the checkout if need be.
+    """Files of the checkout; components at their pinned versions, from the history of the checkout if need be.
 
     Args:
         catalog: of the checkout.
@@ -36,9 +36,9 @@ def checkout(catalog: Catalog, made: Composition, folder: Path) -> list[Path]:
         FindingsError: no commit holds the pinned version.
     """
     files = definition_files(Path(catalog.root))
-    name, pin = pinned(made.application)
-    if pin and pin != catalog.definitions.get(name):
-        files = {**files, name: _written(folder, name, _before(catalog, made, name, pin))}
+    for name, pin in pinned(made.application).items():
+        if pin and pin != catalog.definitions.get(name):
+            files = {**files, name: _written(folder, name, _before(catalog, made, name, pin))}
     return [files[one] for one in used(made)]
 
 

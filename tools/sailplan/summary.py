@@ -65,10 +65,11 @@ def _served(objects: Objects, name: str) -> Served:
     pod = _of(objects, "Deployment")["spec"]["template"]["spec"]
     engine = pod["containers"][0]
     scaled = [item["spec"] for item in objects if item["kind"] == "ScaledObject"]
+    scaled += [_as_scaled(item["spec"]) for item in objects if item["kind"] == "HorizontalPodAutoscaler"]
     fixed = _of(objects, "Deployment")["spec"].get("replicas", 1)
     return Served(
         name=name,
-        args=tuple(engine["args"]),
+        args=tuple(engine.get("args", ())),
         gpus=int(engine["resources"].get("limits", {}).get("nvidia.com/gpu", 0)),
         least=scaled[0]["minReplicaCount"] if scaled else fixed,
         most=scaled[0]["maxReplicaCount"] if scaled else fixed,
@@ -79,6 +80,10 @@ def _served(objects: Objects, name: str) -> Served:
             _rule(rule) for item in objects if item["kind"] == "AIGatewayRoute" for rule in item["spec"]["rules"]
         ),
     )
+
+
+def _as_scaled(spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {"minReplicaCount": spec["minReplicas"], "maxReplicaCount": spec["maxReplicas"]}
 
 
 def _rule(rule: Mapping[str, Any]) -> str:

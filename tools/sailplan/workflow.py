@@ -74,7 +74,9 @@ def rollout_seconds(properties: Mapping[str, Any], traits: Mapping[str, Mapping[
 
 def startup_seconds(properties: Mapping[str, Any]) -> int:
     """At least what the start-up probe of a component allows."""
-    size = float(properties.get("model", {}).get("weightsGB", 0))
+    model = properties.get("model")
+    # An edge has the name of a model there, and no weights.
+    size = float(model.get("weightsGB", 0)) if isinstance(model, Mapping) else 0.0
     computed = max(_STARTUP_SECONDS, math.ceil(_ENGINE_SECONDS + size / _SLOWEST))
     return int(properties.get("startupSeconds", computed))
 

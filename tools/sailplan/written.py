@@ -58,10 +58,10 @@ def environments(application: Mapping[str, Any]) -> dict[str, Document]:
     return found
 
 
-def pinned(application: Mapping[str, Any]) -> tuple[str, str]:
-    """The component definition of an Application and the version it is pinned to, "" for none."""
-    name, _, version = str(application["spec"]["components"][0]["type"]).partition("@v")
-    return name, version
+def pinned(application: Mapping[str, Any]) -> dict[str, str]:
+    """The component definitions of an Application and the version that each is pinned to, "" for none."""
+    types = [str(part["type"]).partition("@v") for part in application["spec"]["components"]]
+    return {name: version for name, _, version in types}
 
 
 def _component(part: Mapping[str, Any]) -> Component:
@@ -76,4 +76,5 @@ def _component(part: Mapping[str, Any]) -> Component:
         traits=traits,
         environments={},
         origins={},
+        definition=str(part["type"]).partition("@")[0],
     )

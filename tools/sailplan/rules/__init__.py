@@ -12,10 +12,11 @@ from pathlib import Path
 
 from sailplan.compose import components
 from sailplan.findings import errors, worst_first
-from sailplan.model import Catalog, Component, Composition, Document, Finding
+from sailplan.model import ENGINE, Catalog, Component, Composition, Document, Finding
 from sailplan.rules import (
     arguments,
     composition,
+    edges,
     elsewhere,
     environment,
     gateway,
@@ -38,6 +39,7 @@ MODULES = (
     names,
     settings,
     presets,
+    edges,
     gpu,
     composition,
     environment,
@@ -77,6 +79,7 @@ def check(catalog: Catalog, compositions: Sequence[Composition]) -> list[Finding
     found = list(_of_catalog(catalog))
     for placed in seen.placed:
         found += run("component", seen, placed)
+        found += run("engine", seen, placed) if placed.component.definition == ENGINE else ()
     return worst_first([*found, *run("all", seen)])
 
 
@@ -125,8 +128,8 @@ def _of_catalog(catalog: Catalog) -> list[Finding]:
 def _files(catalog: Catalog, app: Document) -> Iterator[str]:
     """Files of everything that an intent uses, and of what all share."""
     for component in app.spec["components"]:
-        if component["model"] in catalog.models:
-            yield catalog.models[component["model"]].file
+        if component["model"] in catalog.presets:
+            yield catalog.presets[component["model"]].file
         for name in component.get("capabilities", ()):
             if name in catalog.capabilities:
                 yield catalog.capabilities[name].file

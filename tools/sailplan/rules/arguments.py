@@ -11,7 +11,7 @@ from sailplan.rules.registry import Problem, Problems, catalog_rule, component_r
 from sailplan.rules.view import Placed, View
 
 
-@component_rule("SP503", "flag that the engine does not know")
+@component_rule("SP503", "flag that the engine does not know", engine=True)
 def unknown_flag(view: View, placed: Placed) -> Problems:
     """The engine ends at once on a flag that its version does not have, so the list is that version's own."""
     for at, field, argument in _arguments(placed):
@@ -24,7 +24,7 @@ def unknown_flag(view: View, placed: Placed) -> Problems:
             yield Problem(at, field, wrong, argument, "a flag of the engine", near, fix or f"leave {name} out")
 
 
-@component_rule("SP504", "flag that is managed")
+@component_rule("SP504", "flag that is managed", engine=True)
 def managed_flag(view: View, placed: Placed) -> Problems:
     """Flags that a parameter or trait owns are set there: given twice, the engine takes the last one."""
     owned = managed(view.catalog)

@@ -7,16 +7,16 @@ from typing import Any
 
 from sailplan.findings import dotted
 from sailplan.model import Catalog
+from sailplan.policies import SCALER, SCALERS
 from sailplan.rules.registry import Problem, Problems, catalog_rule, component_rule, fleet_rule
 from sailplan.rules.view import Placed, View
-
-SCALER = "keda-saturation-scaling"
 
 CONFLICTS: Mapping[tuple[str, str], str] = {
     (SCALER, "scaler"): "both set the number of replicas",
     (SCALER, "cpuscaler"): "both make an autoscaler for the same Deployment",
     (SCALER, "hpa"): "both make an autoscaler for the same Deployment",
-    (SCALER, "inference-autoscaling"): "both make an autoscaler for the same Deployment",
+    ("inference-autoscaling", "inference-queue-scaling"): "both make an autoscaler for the same Deployment",
+    ("model-config", "llmd-routing"): "both say which backend is asked",
     ("scaler", "hpa"): "both set the number of replicas",
     ("scaler", "cpuscaler"): "both set the number of replicas",
 }
@@ -37,21 +37,21 @@ def conflicting_traits(view: View, placed: Placed) -> Problems:
 @component_rule("SP307", "fewest replicas above most")
 def replicas_turned_around(view: View, placed: Placed) -> Problems:
     """A scaler with a minimum above its maximum is refused by the API server."""
-    defaults = view.parameters.get(SCALER, {}).get("properties", {})
-    for environment, scaler in _scalers(placed):
+    for environment, trait, scaler in _scalers(placed):
+        defaults = view.parameters.get(trait, {}).get("properties", {})
         low = scaler.get("minReplicas", defaults.get("minReplicas", {}).get("default", 1))
         high = scaler.get("maxReplicas", defaults.get("maxReplicas", {}).get("default", 3))
         if low > high:
             message = f"{placed.component.name} in {environment}: minReplicas {low} is above maxReplicas {high}"
-            at = placed.at(environment, "traits", SCALER, "minReplicas")
-            field = placed.field("traits", SCALER, "minReplicas")
+            at = placed.at(environment, "traits", trait, "minReplicas")
+            field = placed.field("traits", trait, "minReplicas")
             yield Problem(at, field, message, str(low), f"at most {high}", fix="lower one, or raise the other")
 
 
 @component_rule("SP308", "fixed replicas and a scaler")
 def replicas_and_scaler(view: View, placed: Placed) -> Problems:
     """With a fixed number of replicas every deployment puts back what the scaler had changed."""
-    for environment, _ in _scalers(placed):
+    for environment, _, _ in _scalers(placed):
         properties = placed.component.environments[environment][0]
         if "replicas" in properties:
             message = (
@@ -64,13 +64,13 @@ def replicas_and_scaler(view: View, placed: Placed) -> Problems:
 @component_rule("SP309", "no replica to wake up")
 def scale_to_zero(view: View, placed: Placed) -> Problems:
     """At zero replicas there are no engine metrics, and nothing else that could ask for a replica."""
-    for environment, scaler in _scalers(placed):
+    for environment, trait, scaler in _scalers(placed):
         if scaler.get("minReplicas") == 0:
             message = (
                 f"{placed.component.name} in {environment}: at 0 replicas no engine metric is left to wake the model"
             )
-            at = placed.at(environment, "traits", SCALER, "minReplicas")
-            yield Problem(at, placed.field("traits", SCALER, "minReplicas"), message, "0", "at least 1", fix="write 1")
+            at = placed.at(environment, "traits", trait, "minReplicas")
+            yield Problem(at, placed.field("traits", trait, "minReplicas"), message, "0", "at least 1", fix="write 1")
 
 
 @catalog_rule("SP310", "two ways to keep weights")
@@ -144,10 +144,11 @@ def two_makers(view: View) -> Problems:
                 )
 
 
-def _scalers(placed: Placed) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _scalers(placed: Placed) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for environment, (_, traits) in placed.environments:
-        if SCALER in traits:
-            yield environment, traits[SCALER]
+        for trait in SCALERS:
+            if trait in traits:
+                yield environment, trait, traits[trait]
 
 
 def places(view: View) -> Iterator[tuple[str, str, Placed, str]]:

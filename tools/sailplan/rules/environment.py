@@ -7,7 +7,7 @@ from typing import Any
 
 from sailplan.findings import dotted
 from sailplan.model import Path
-from sailplan.rules.composition import SCALER
+from sailplan.policies import SCALER
 from sailplan.rules.registry import Problem, Problems, component_rule
 from sailplan.rules.view import Demand, Placed, View
 
@@ -16,17 +16,19 @@ NEEDS: Mapping[str, tuple[Path, str]] = {
     "http-route": (("web", "domain"), "a gateway for host names (web)"),
     "external-secret": (("hub", "store"), "a secret store with the hub's token (hub.store)"),
     SCALER: (("metrics", "serverAddress"), "metrics to scale by"),
+    "inference-queue-scaling": (("metrics", "serverAddress"), "metrics to scale by"),
     "observability": (("metrics", "scrape"), "anybody who scrapes (metrics)"),
 }
 """What a trait needs an environment to say, and how to call it."""
 
+SCRAPERS = {"VMServiceScrape": "victoria-metrics", "ServiceMonitor": "prometheus-operator"}
+"""Kind of the object that asks for scraping, and the API that it belongs to."""
+
 SETTINGS: Mapping[str, tuple[Path, Mapping[str, str]]] = {
     "network-policy": (("network",), {"cilium": "cilium"}),
     "preload": (("network",), {"cilium": "cilium"}),
-    "observability": (
-        ("metrics", "scrape"),
-        {"VMServiceScrape": "victoria-metrics", "ServiceMonitor": "prometheus-operator"},
-    ),
+    "observability": (("metrics", "scrape"), SCRAPERS),
+    "inference-queue-scaling": (("metrics", "scrape"), SCRAPERS),
 }
 """APIs that a trait needs because of how the environment is set: trait -> setting, and value -> API."""
 
@@ -64,7 +66,7 @@ def missing_parameter(view: View, placed: Placed) -> Problems:
     """After all layers are merged, every parameter without a default has a value."""
     said: set[str] = set()
     for environment, (properties, traits) in placed.environments:
-        parts: list[tuple[str, Path, Mapping[str, Any]]] = [("vllm-model", ("properties",), properties)]
+        parts: list[tuple[str, Path, Mapping[str, Any]]] = [(placed.component.definition, ("properties",), properties)]
         parts += [(name, ("traits", name), values) for name, values in traits.items() if name != "lora-canary"]
         for definition, base, values in parts:
             if definition not in view.demands:
@@ -109,7 +111,7 @@ def web_shut_out(view: View, placed: Placed) -> Problems:
             )
 
 
-@component_rule("SP318", "shared weights that nobody downloads", "warning")
+@component_rule("SP318", "shared weights that nobody downloads", "warning", engine=True)
 def nobody_downloads(view: View, placed: Placed) -> Problems:
     """The engine has no way to the hub: without preload the weights must have been put there by other means."""
     for environment, (_, traits) in placed.environments:

@@ -37,7 +37,7 @@ def may_run_out(view: View) -> Problems:
             yield _budget(view, environment, message, most, budget, [(one, need.most) for one, need in needs])
 
 
-@component_rule("SP214", "no GPU asked for")
+@component_rule("SP214", "no GPU asked for", engine=True)
 def no_gpu(view: View, placed: Placed) -> Problems:
     """Without the gpu trait a pod asks for no GPU: the engine does not start, and no budget counts it."""
     if "gpu" not in placed.component.traits:
@@ -45,7 +45,7 @@ def no_gpu(view: View, placed: Placed) -> Problems:
         yield Problem(placed.here("model"), placed.field("traits"), message, fix="add `gpu: {}` to the preset's traits")
 
 
-@component_rule("SP203", "does not fit the GPU")
+@component_rule("SP203", "does not fit the GPU", engine=True)
 def does_not_fit(view: View, placed: Placed) -> Problems:
     """The engine does not start unless weights, its own needs and one full-length sequence fit memory x utilization."""
     for environments, found in _fits(view, placed):
@@ -61,7 +61,7 @@ def does_not_fit(view: View, placed: Placed) -> Problems:
             yield Problem(_window(placed, environments[0]), field, message, gib(need), gib(found.memory), fix=fix)
 
 
-@component_rule("SP204", "how many sequences fit", "note")
+@component_rule("SP204", "how many sequences fit", "note", engine=True)
 def sequences(view: View, placed: Placed) -> Problems:
     """What is left for KV cache: how many sequences of full length run at once before the engine makes some wait."""
     for environments, found in _fits(view, placed):
@@ -73,7 +73,7 @@ def sequences(view: View, placed: Placed) -> Problems:
             yield Problem(_window(placed, environments[0]), placed.field(), message)
 
 
-@component_rule("SP205", "tensor parallel not allowed by the model")
+@component_rule("SP205", "tensor parallel not allowed by the model", engine=True)
 def tensor_parallel(view: View, placed: Placed) -> Problems:
     """A layer splits over as many GPUs as divide its heads; the preset lists the numbers."""
     model = view.catalog.models[placed.component.model]
@@ -102,7 +102,7 @@ def heads(catalog: Catalog) -> Problems:
                 yield Problem(model.at(*path), field, message, str(tensor), fix="leave it out")
 
 
-@component_rule("SP207", "GPUs are not tensor x pipeline parallel")
+@component_rule("SP207", "GPUs are not tensor x pipeline parallel", engine=True)
 def unequal_stages(view: View, placed: Placed) -> Problems:
     """A pipeline has stages of equal size, so the GPUs of a replica are a multiple of its stages."""
     for environment, gpu in _gpus(placed):
@@ -112,7 +112,7 @@ def unequal_stages(view: View, placed: Placed) -> Problems:
             yield _count(placed, environment, message, str(count), f"a multiple of {pipeline}")
 
 
-@component_rule("SP208", "more GPUs than a node has")
+@component_rule("SP208", "more GPUs than a node has", engine=True)
 def beyond_a_node(view: View, placed: Placed) -> Problems:
     """A pod runs on one node; with more GPUs than any node has it stays Pending."""
     profile = placed.component.profile
@@ -124,7 +124,7 @@ def beyond_a_node(view: View, placed: Placed) -> Problems:
             yield _count(placed, environment, message, str(count), f"at most {most}")
 
 
-@component_rule("SP209", "more GPU memory than the class has")
+@component_rule("SP209", "more GPU memory than the class has", engine=True)
 def memory(view: View, placed: Placed) -> Problems:
     """With minVRAM above the memory of its own class, no node will ever do."""
     has = gpu_classes(view.catalog).get(placed.component.profile, {}).get("memoryGiB")
@@ -138,7 +138,7 @@ def memory(view: View, placed: Placed) -> Problems:
             yield Problem(at, placed.field("traits", "gpu", "minVRAM"), message, wanted, f"at most {has:g}Gi")
 
 
-@component_rule("SP210", "fp8 without hardware for it")
+@component_rule("SP210", "fp8 without hardware for it", engine=True)
 def no_fp8(view: View, placed: Placed) -> Problems:
     """GPUs that cannot compute 8-bit floats run fp8 weights slowly or not at all."""
     facts = gpu_classes(view.catalog).get(placed.component.profile)
@@ -148,7 +148,7 @@ def no_fp8(view: View, placed: Placed) -> Problems:
             yield _quantized(placed, environment, message, "fp8", "another quantization, or another GPU class")
 
 
-@component_rule("SP211", "size of the weights unknown")
+@component_rule("SP211", "size of the weights unknown", engine=True)
 def unknown_size(view: View, placed: Placed) -> Problems:
     """Whether a model fits can be computed only when its preset gives the size of its weights by quantization."""
     known = view.catalog.models[placed.component.model].spec["weights"]["loadedGB"]
@@ -159,7 +159,7 @@ def unknown_size(view: View, placed: Placed) -> Problems:
             yield _quantized(placed, environment, message, chosen, ", ".join(known))
 
 
-@component_rule("SP212", "GPU class that the environment lacks")
+@component_rule("SP212", "GPU class that the environment lacks", engine=True)
 def other_class(view: View, placed: Placed) -> Problems:
     """An environment has GPUs of one class; a profile of another one would wait for nodes that never come."""
     for environment, values in placed.environments:
@@ -177,7 +177,7 @@ def other_class(view: View, placed: Placed) -> Problems:
             )
 
 
-@component_rule("SP213", "context longer than the model's")
+@component_rule("SP213", "context longer than the model's", engine=True)
 def long_context(view: View, placed: Placed) -> Problems:
     """The engine refuses a context window above the one that the model was trained for."""
     native = view.catalog.models[placed.component.model].spec["architecture"]["contextWindow"]

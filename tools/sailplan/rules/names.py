@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from sailplan.compose import default_name
 from sailplan.findings import dotted, nearest, shortened
 from sailplan.model import Catalog, Document, Path
 from sailplan.rules.registry import Problem, Problems, intent_rule
@@ -12,10 +13,10 @@ from sailplan.rules.registry import Problem, Problems, intent_rule
 
 @intent_rule("SP101", "unknown model")
 def unknown_model(catalog: Catalog, app: Document) -> Problems:
-    """A component names a model preset, a file in catalog/models."""
+    """A component names a model or edge preset, a file in catalog/models."""
     for index, component in enumerate(app.spec["components"]):
         path = ("spec", "components", index, "model")
-        yield from unknown(app, path, "model", component["model"], catalog.models)
+        yield from unknown(app, path, "model", component["model"], catalog.presets)
 
 
 @intent_rule("SP102", "unknown capability")
@@ -63,10 +64,11 @@ def override_component(catalog: Catalog, app: Document) -> Problems:
 def unknown_profile(catalog: Catalog, app: Document) -> Problems:
     """A model runs on the GPU classes that its preset has a profile for."""
     for index, component in enumerate(app.spec["components"]):
-        model = catalog.models.get(component["model"])
+        model = catalog.presets.get(component["model"])
         if model and "profile" in component:
             path = ("spec", "components", index, "profile")
-            yield from unknown(app, path, f"profile of {model.name}", component["profile"], model.spec["profiles"])
+            known = model.spec.get("profiles", {})
+            yield from unknown(app, path, f"profile of {model.name}", component["profile"], known)
 
 
 @intent_rule("SP109", "nothing to deploy")
@@ -160,8 +162,8 @@ def among(document: Document, path: Path, message: str, name: str, names: Iterab
 
 def component_name(catalog: Catalog, component: Mapping[str, Any]) -> str:
     """Name of a component; "" when its model does not exist."""
-    model = catalog.models.get(component["model"])
-    return str(component.get("name") or (model.spec["servedName"] if model else ""))
+    preset = catalog.presets.get(component["model"])
+    return str(component.get("name") or (default_name(preset) if preset else ""))
 
 
 def _chosen(catalog: Catalog, app: Document) -> Iterator[tuple[Path, str, Document, list[str]]]:

@@ -56,6 +56,8 @@ def _objects(placed: Placed, environment: str) -> Iterator[tuple[str, str]]:
         yield "HTTPRoute", name
     if "http-route" in traits:
         yield "HTTPRoute", f"{name}-web"
+    if "inferencePool" in traits.get("llmd-routing", {}):
+        yield "HTTPRoute", f"{name}-pool"
     for adapter, values in traits.get("lora-canary", {}).get("adapters", {}).items():
         if "weightPercent" in values:
             yield "AIServiceBackend", f"{name}-canary-{adapter}"

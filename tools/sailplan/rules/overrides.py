@@ -36,7 +36,7 @@ def _of_intent(view: View, placed: Placed) -> Problems:
     catalog, component = view.catalog, placed.component
     if not placed.app.spec.get("overrides"):
         return
-    turnable = knobs(catalog.models[component.model], [catalog.capabilities[name] for name in component.capabilities])
+    turnable = knobs(catalog.presets[component.model], [catalog.capabilities[name] for name in component.capabilities])
     for environment, parts in placed.app.spec.get("overrides", {}).items():
         for name, value in parts.get(component.name, {}).items():
             target = turnable[name].target

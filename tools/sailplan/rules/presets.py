@@ -9,6 +9,7 @@ from typing import Any
 
 from sailplan.findings import dotted, shortened
 from sailplan.fit import gpu_classes
+from sailplan.knobs import definition
 from sailplan.model import Catalog
 from sailplan.rules.names import unknown
 from sailplan.rules.registry import Problem, Problems, catalog_rule
@@ -78,7 +79,7 @@ def unknown_in_capability(catalog: Catalog) -> Problems:
         for key, known in (
             ("requires", catalog.capabilities),
             ("conflicts", catalog.capabilities),
-            ("models", catalog.models),
+            ("models", catalog.presets),
         ):
             what = "model" if key == "models" else "capability"
             for place, name in enumerate(capability.spec.get(key, ())):
@@ -90,9 +91,10 @@ def broken_knob(catalog: Catalog) -> Problems:
     """A knob has a dotted name, bounds that leave something, and a target that the definition has."""
     schemas = parameters(catalog)
     offered = {name for one in catalog.capabilities.values() for name in one.spec.get("knobs", {})}
-    for document in chain(catalog.models.values(), catalog.capabilities.values()):
+    for document in chain(catalog.presets.values(), catalog.capabilities.values()):
         for name, knob in document.spec.get("knobs", {}).items():
-            for message, fix in _knob(name, knob, offered if document.kind == "Model" else set(), schemas):
+            known = set() if document.kind == "Capability" else offered
+            for message, fix in _knob(name, knob, known, schemas, definition(document)):
                 path = ("spec", "knobs", name)
                 yield Problem(document.at(*path), dotted(path), message, shortened(knob.get("target", name)), fix=fix)
 
@@ -117,7 +119,7 @@ def outside_own_knob(catalog: Catalog) -> Problems:
         for name, knob in capability.spec.get("knobs", {}).items()
         if "target" in knob
     }
-    for model in catalog.models.values():
+    for model in catalog.presets.values():
         for name, knob in model.spec.get("knobs", {}).items():
             value = _preset(model.spec, knob.get("target", turned.get(name, "")))
             if value is not None and not within(value, knob.get("min"), knob.get("max"), knob.get("allowed")):
@@ -152,7 +154,7 @@ def client_name(catalog: Catalog) -> Problems:
 
 
 def _knob(
-    name: str, knob: Mapping[str, Any], offered: set[str], schemas: Mapping[str, Mapping[str, Any]]
+    name: str, knob: Mapping[str, Any], offered: set[str], schemas: Mapping[str, Mapping[str, Any]], component: str
 ) -> Iterator[tuple[str, str]]:
     """What is wrong with a knob: message and fix."""
     if not _KNOB.fullmatch(name):
@@ -163,7 +165,7 @@ def _knob(
     if knob.get("allowed") == []:
         yield f"{name} allows no value at all", "list values, or delete allowed"
     if "target" in knob:
-        if not _exists(knob["target"], schemas):
+        if not _exists(knob["target"], schemas, component):
             yield f"the target of {name} is no parameter: {knob['target']}", "see `sailplan explain` for their names"
     elif name not in offered:
         yield f"{name} has no target, and no capability has a knob of that name to narrow", "add a target"
@@ -182,10 +184,10 @@ def _preset(spec: Mapping[str, Any], target: str) -> Any:
     return None
 
 
-def _exists(target: str, schemas: Mapping[str, Mapping[str, Any]]) -> bool:
+def _exists(target: str, schemas: Mapping[str, Mapping[str, Any]], component: str) -> bool:
     head, *rest = target.split(".")
-    definition, path = ("vllm-model", rest) if head == "properties" else (rest[0], rest[1:])
-    return definition in schemas and bool(path) and parameter(schemas[definition], tuple(path)) is not None
+    name, path = (component, rest) if head == "properties" else (rest[0], rest[1:])
+    return name in schemas and bool(path) and parameter(schemas[name], tuple(path)) is not None
 
 
 def _reaches(value: Any, name: str) -> bool:

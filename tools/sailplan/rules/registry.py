@@ -42,8 +42,8 @@ class Rule:
         title: a few words.
         severity: error, warning or note.
         reason: why it exists, one paragraph.
-        subject: what its function looks at: intent, catalog, component, all, checkout; or elsewhere, when another
-            module finds it (the reader of YAML, the schema, the renderer).
+        subject: what its function looks at: intent, catalog, component, engine (a component that is a model we serve),
+            all, checkout; or elsewhere, when another module finds it (the reader of YAML, the schema, the renderer).
         check: the function; None for those found elsewhere.
     """
 
@@ -86,9 +86,9 @@ def catalog_rule(id: str, title: str, severity: Severity = "error") -> Callable[
     return _register(id, title, severity, "catalog")
 
 
-def component_rule(id: str, title: str, severity: Severity = "error") -> Callable[[Check], Check]:
-    """Register a rule `(view, placed) -> problems` about one component."""
-    return _register(id, title, severity, "component")
+def component_rule(id: str, title: str, severity: Severity = "error", engine: bool = False) -> Callable[[Check], Check]:
+    """Register a rule `(view, placed) -> problems` about one component; with `engine` only about models we serve."""
+    return _register(id, title, severity, "engine" if engine else "component")
 
 
 def fleet_rule(id: str, title: str, severity: Severity = "error") -> Callable[[Check], Check]:

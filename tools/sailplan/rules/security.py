@@ -15,7 +15,7 @@ _TAGGED = re.compile(r"[^\s@]+:(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]*)$")
 _DIGEST = re.compile(r"[^\s]+@sha256:[0-9a-f]{64}$")
 
 
-@component_rule("SP501", "gated model without a token")
+@component_rule("SP501", "gated model without a token", engine=True)
 def gated_without_token(view: View, placed: Placed) -> Problems:
     """The hub gives gated weights only to accounts that accepted the licence, so the preload Job needs a token."""
     model = view.catalog.models[placed.component.model]
@@ -36,14 +36,16 @@ def moving_image(catalog: Catalog) -> Problems:
     if catalog.images:
         for name, one in catalog.images.spec["engines"].items():
             yield from _image(catalog.images, ("spec", "engines", name, "image"), one["image"])
-    for document in (*catalog.models.values(), *catalog.capabilities.values()):
-        yield from _image(document, ("spec", "properties", "image"), document.spec.get("properties", {}).get("image"))
+    for document in (*catalog.presets.values(), *catalog.capabilities.values()):
+        for key in ("properties", "edgeProperties"):
+            yield from _image(document, ("spec", key, "image"), document.spec.get(key, {}).get("image"))
     for document in catalog.environments.values():
-        image = document.spec.get("overrides", {}).get("properties", {}).get("image")
-        yield from _image(document, ("spec", "overrides", "properties", "image"), image)
+        for key in ("properties", "edgeProperties"):
+            image = document.spec.get("overrides", {}).get(key, {}).get("image")
+            yield from _image(document, ("spec", "overrides", key, "image"), image)
 
 
-@component_rule("SP506", "known by assumption only", "note")
+@component_rule("SP506", "known by assumption only", "note", engine=True)
 def assumed(view: View, placed: Placed) -> Problems:
     """Numbers that nobody measured yet are marked, and named where they decide something."""
     model = view.catalog.models[placed.component.model]
@@ -66,8 +68,10 @@ def assumed(view: View, placed: Placed) -> Problems:
 @component_rule("SP507", "deprecated model", "warning")
 def deprecated(view: View, placed: Placed) -> Problems:
     """A deprecated preset is still served, and will go."""
-    if view.catalog.models[placed.component.model].spec["status"] == "deprecated":
-        others = [name for name, one in view.catalog.models.items() if one.spec["status"] == "stable"]
+    preset = view.catalog.presets[placed.component.model]
+    if preset.spec["status"] == "deprecated":
+        alike = view.catalog.edges if preset.kind == "Edge" else view.catalog.models
+        others = [name for name, one in alike.items() if one.spec["status"] == "stable"]
         message = f"{placed.component.model} is deprecated"
         at = placed.here("model")
         yield Problem(
@@ -75,7 +79,7 @@ def deprecated(view: View, placed: Placed) -> Problems:
         )
 
 
-@component_rule("SP508", "the hub token reaches the engine")
+@component_rule("SP508", "the hub token reaches the engine", engine=True)
 def token_in_engine(view: View, placed: Placed) -> Problems:
     """The engine never talks to the hub; a token there is only something to steal."""
     for environment, (properties, _) in placed.environments:
@@ -91,7 +95,7 @@ def token_in_engine(view: View, placed: Placed) -> Problems:
 @component_rule("SP509", "experimental model", "note")
 def experimental(view: View, placed: Placed) -> Problems:
     """An experimental preset may change without notice."""
-    if view.catalog.models[placed.component.model].spec["status"] == "experimental":
+    if view.catalog.presets[placed.component.model].spec["status"] == "experimental":
         message = f"{placed.component.model} is experimental"
         yield Problem(placed.here("model"), placed.field("model"), message, placed.component.model)
 

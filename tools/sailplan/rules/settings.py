@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sailplan.findings import dotted, nearest, shortened
-from sailplan.knobs import Knob, knobs
+from sailplan.knobs import Knob, definition, knobs
 from sailplan.model import Catalog, Document, Path
 from sailplan.rules.names import component_name
 from sailplan.rules.registry import Problem, Problems, intent_rule
@@ -34,7 +34,7 @@ def out_of_range(catalog: Catalog, app: Document) -> Problems:
         turnable = knobs(model, chosen)
         for name, value in wishes.items():
             knob = turnable.get(name)
-            kind = _kind(knob, schemas) if knob else ""
+            kind = _kind(knob, schemas, definition(model)) if knob else ""
             if knob and kind and not _is(value, kind):
                 given = "text" if isinstance(value, str) else shortened(value)
                 message = f"{name} is {given}, not {WORDS[kind]}"
@@ -58,7 +58,7 @@ def out_of_range(catalog: Catalog, app: Document) -> Problems:
 def _wishes(catalog: Catalog, app: Document) -> Iterator[tuple[Path, Document, list[Document], Mapping[str, Any]]]:
     """Everything an intent sets, for components whose model exists: where, model, capabilities, knobs and values."""
     for index, component in enumerate(app.spec["components"]):
-        model = catalog.models.get(component["model"])
+        model = catalog.presets.get(component["model"])
         if model is None:
             continue
         names = component.get("capabilities", ())
@@ -86,11 +86,11 @@ def _refused(
     return Problem(app.at(*path), dotted(path), message, f"{name}: {shortened(value)}", allowed, near, fix)
 
 
-def _kind(knob: Knob, schemas: Mapping[str, Mapping[str, Any]]) -> str:
+def _kind(knob: Knob, schemas: Mapping[str, Mapping[str, Any]], component: str) -> str:
     """Type of the parameter that a knob turns; the knob's own when the definition does not say."""
     head, *rest = knob.target
-    definition, path = ("vllm-model", rest) if head == "properties" else (str(rest[0]), rest[1:])
-    found = parameter(schemas.get(definition, {}), tuple(path)) or {}
+    name, path = (component, rest) if head == "properties" else (str(rest[0]), rest[1:])
+    found = parameter(schemas.get(name, {}), tuple(path)) or {}
     kind = str(found.get("type", "")) or knob.type
     return kind if kind in TYPES else ""
 

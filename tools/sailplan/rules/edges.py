@@ -1,0 +1,79 @@
+"""SP126, SP127, SP320: edges, and what stands behind them."""
+
+from __future__ import annotations
+
+from sailplan.compose import component_name, engine
+from sailplan.findings import dotted, nearest
+from sailplan.knobs import definition
+from sailplan.model import EDGE, ENGINE, Catalog, Document
+from sailplan.rules.registry import Problem, Problems, catalog_rule, intent_rule
+
+
+@catalog_rule("SP126", "edge without a clear backend")
+def unclear_backend(catalog: Catalog) -> Problems:
+    """What answers is a url with a model, or an engine of the application; with both, nobody knows which is asked."""
+    for document in catalog.edges.values():
+        backend = document.spec["backend"]
+        path = ("spec", "backend")
+        if bool(backend.get("engine")) == ("url" in backend):
+            message = "backend says url and model, or engine: one of the two"
+            yield Problem(document.at(*path), dotted(path), message, ", ".join(backend) or "{}", fix="keep one of them")
+        elif ("model" in backend) != ("url" in backend):
+            message = "the model of a url is missing" if "url" in backend else "an engine serves its own model"
+            fix = "add model" if "url" in backend else "delete model"
+            yield Problem(document.at(*path), dotted((*path, "model")), message, fix=fix)
+
+
+@intent_rule("SP127", "edge in front of nothing")
+def nothing_behind(catalog: Catalog, app: Document) -> Problems:
+    """An edge of an engine stands in front of one component of its own application, in the same namespace."""
+    parts = app.spec["components"]
+    engines = [component_name(catalog, part) for part in parts if part["model"] in catalog.models]
+    for index, part in enumerate(parts):
+        preset = catalog.edges.get(part["model"])
+        wants = bool(preset and preset.spec["backend"].get("engine"))
+        path = ("spec", "components", index, "backend" if "backend" in part else "model")
+        given = str(part.get("backend", part["model"]))
+        near = nearest(given, engines) if "backend" in part else ""
+        if wants and not engine(catalog, app, index):
+            which = "no engine" if not engines else "several engines, and backend does not name one of them"
+            fix = (
+                f"write backend: {near or engines[0]}" if engines else "add a component with a model of catalog/models"
+            )
+            message = f"{given} wants an engine of this application behind it; there is {which}"
+            yield Problem(app.at(*path), dotted(path), message, given, ", ".join(engines) or "none", near, fix)
+        elif "backend" in part and not wants:
+            message = f"{part['model']} stands in front of no component, so backend changes nothing"
+            yield Problem(app.at(*path), dotted(path), message, given, fix="delete backend")
+
+
+@intent_rule("SP320", "capability for another component")
+def other_component(catalog: Catalog, app: Document) -> Problems:
+    """Capabilities attach traits of an engine or of an edge, and a trait refuses any other workload."""
+    for index, part in enumerate(app.spec["components"]):
+        preset = catalog.presets.get(part["model"])
+        if preset is None:
+            continue
+        wanted = definition(preset)
+        fitting = [name for name, one in catalog.capabilities.items() if definition(one) == wanted]
+        for place, name in enumerate(part.get("capabilities", ())):
+            chosen = catalog.capabilities.get(name)
+            if chosen is not None and definition(chosen) != wanted:
+                path = ("spec", "components", index, "capabilities", place)
+                near = nearest(name, fitting)
+                words = {ENGINE: "a model that we serve", EDGE: "an edge"}
+                message = f"{name} is for {words[definition(chosen)]} ({definition(chosen)}); {preset.name} is {wanted}"
+                fix = f"did you mean {near}?" if near else f"leave {name} out"
+                yield Problem(app.at(*path), dotted(path), message, name, ", ".join(fitting), near, fix)
+
+
+@catalog_rule("SP128", "parameters of the other component")
+def other_parameters(catalog: Catalog) -> Problems:
+    """A capability is for one component definition, and sets parameters of that one."""
+    for document in catalog.capabilities.values():
+        wrong = "properties" if definition(document) == EDGE else "edgeProperties"
+        if wrong in document.spec:
+            path = ("spec", wrong)
+            right = "edgeProperties" if wrong == "properties" else "properties"
+            message = f"{wrong} are not those of {definition(document)}"
+            yield Problem(document.at(*path), dotted(path), message, wrong, right, fix=f"write {right}, or component")
