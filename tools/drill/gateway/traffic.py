@@ -12,11 +12,11 @@ from drill.gateway.client import OK, Answer, Caller
 from drill.model import Series
 
 _WORKERS = 4
-_PAUSE = 0.04
+_PAUSE = 0.2
 """Seconds between two requests of a worker: the figures are of shares, not of speed."""
 
 _DRAIN_SECONDS = 60
-_BUCKET = 2.0
+_BUCKET = 3.0
 
 
 class Traffic:
