@@ -3,7 +3,7 @@
 PLANE_NAME ?= default
 PLANE = $(VENV)/python -m localplane --name $(PLANE_NAME)
 
-.PHONY: plane plane-tools plane-status plane-stop plane-reset test-plane
+.PHONY: plane plane-pods plane-tools plane-status plane-stop plane-reset test-plane
 
 plane-tools: setup
 	@$(VENV)/python -m toolchain ensure kine kube-apiserver kube-controller-manager kube-scheduler kwok \
@@ -21,5 +21,9 @@ plane-stop: venv ## Stop the plane; what it holds stays
 plane-reset: venv ## Stop the plane and forget what it holds
 	@$(PLANE) reset
 
+plane-pods: venv ## Run the pods of the plane's hub as processes that answer, until ^C
+	@$(VENV)/python -m podrunner --plane $(PLANE_NAME)
+
 test-plane: plane-tools ## Run the tests that need the plane (they start one of their own)
 	@$(VENV)/python -m pytest -m plane -p no:xdist $(PYTEST_ARGS) tests/plane
+	@$(VENV)/python -m pytest -m plane -p no:xdist $(PYTEST_ARGS) tests/podrunner

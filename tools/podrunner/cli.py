@@ -1,4 +1,4 @@
-"""The command line: `python -m podrunner --kubeconfig FILE --state DIR ...`, and `podrunner exec`."""
+"""The command line: `python -m podrunner --plane NAME ...`, and `podrunner exec`."""
 
 from __future__ import annotations
 
@@ -34,14 +34,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     about = "Starts the commands of pods as processes on loopback. `podrunner exec -h`: a command beside them."
     parser = argparse.ArgumentParser(prog="podrunner", description=about, allow_abbrev=False)
-    parser.add_argument("--kubeconfig", type=Path, required=True, help="of the cluster")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument(
+        "--plane", metavar="NAME", help="of localplane, whose nodes are all adopted unless --adopt says which"
+    )
+    where.add_argument("--kubeconfig", type=Path, help="of any other cluster; needs --state")
+    parser.add_argument("--cluster", default="hub", help="of the plane (default: hub)")
     parser.add_argument("--context", default="", help="of the kubeconfig (default: its current one)")
     parser.add_argument("--namespace", action="append", default=[], help="whose pods are run (default: all)")
-    parser.add_argument("--state", type=Path, required=True, help="folder for logs, hosts, targets.json, pods.json")
+    parser.add_argument(
+        "--state", type=Path, help="folder for logs, hosts, targets.json, pods.json (default: the plane's)"
+    )
     parser.add_argument(
         "--images", type=Path, help="YAML: local commands by pattern of image, before the built-in ones"
     )
-    parser.add_argument("--adopt", default="", metavar="NODES", help="take nodes over from KWOK: all, or NAME,NAME")
+    parser.add_argument("--adopt", metavar="NODES", help="take nodes over from KWOK: all, or NAME,NAME")
     parser.add_argument("--most", type=int, default=24, help="pods at once (default: 24)")
     parser.add_argument("--back-off", type=float, default=10.0, help="seconds before a second restart (default: 10)")
     return parser
@@ -59,6 +66,7 @@ def _exec_parser() -> argparse.ArgumentParser:
 def _run(args: argparse.Namespace) -> int:
     from .runner import READY, Options, Runner
 
+    _complete(args)
     state: Path = args.state.absolute()
     held = _hold(state)
     for stale in ("pods", "trial", "exec"):
@@ -70,7 +78,7 @@ def _run(args: argparse.Namespace) -> int:
         images=images.read(args.images),
         context=args.context,
         namespaces=tuple(args.namespace),
-        adopt=args.adopt,
+        adopt=args.adopt or "",
         most=args.most,
         back_off=args.back_off,
     )
@@ -87,6 +95,29 @@ def _run(args: argparse.Namespace) -> int:
         (state / READY).unlink(missing_ok=True)
         held.close()
     return 0
+
+
+def _complete(args: argparse.Namespace) -> None:
+    """Work out from a plane's name what else was not given.
+
+    Raises:
+        RunnerError: there is no such plane or cluster, or --state is missing.
+    """
+    if args.plane:
+        from localplane.errors import PlaneError
+        from localplane.state import State
+
+        try:
+            place = State(args.plane).folder / args.cluster
+        except PlaneError as error:
+            raise RunnerError(error.message, error.hint) from error
+        args.kubeconfig = place / "kubeconfig"
+        args.state = args.state or place / "pods"
+        args.adopt = "all" if args.adopt is None else args.adopt
+        if not args.kubeconfig.is_file():
+            raise RunnerError(f"plane {args.plane} has no cluster {args.cluster!r}", "`make plane` starts a plane")
+    if not args.state:
+        raise RunnerError("--state is missing", "a folder for logs, hosts, targets.json, pods.json")
 
 
 def _hold(state: Path) -> IO[bytes]:

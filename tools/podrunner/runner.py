@@ -87,6 +87,7 @@ class Runner:
         Raises:
             RunnerError: a node to adopt does not exist, or the cluster cannot be reached at the start.
         """
+        await self._client.get("/version")
         await self._try_namespaces()
         tasks: list[asyncio.Task[Any]] = []
         try:
