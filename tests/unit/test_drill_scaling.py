@@ -114,7 +114,10 @@ def test_the_reference_has_pods_of_its_own() -> None:
             "selector": {"matchLabels": {"app.kubernetes.io/name": "m"}},
             "template": {
                 "metadata": {"labels": {"app.kubernetes.io/name": "m"}},
-                "spec": {"containers": [{"args": ["/models/m", "--served-model-name", "m"]}]},
+                "spec": {
+                    "serviceAccountName": "m",
+                    "containers": [{"args": ["/models/m", "--served-model-name", "m"]}],
+                },
             },
         },
         "status": {},
@@ -123,7 +126,9 @@ def test_the_reference_has_pods_of_its_own() -> None:
     own = {"app.kubernetes.io/name": "reference"}
     assert made["metadata"] == {"name": "reference", "namespace": "n", "labels": own}
     assert made["spec"]["selector"]["matchLabels"] == made["spec"]["template"]["metadata"]["labels"] == own
-    args = made["spec"]["template"]["spec"]["containers"][0]["args"]
+    pod_spec = made["spec"]["template"]["spec"]
+    assert pod_spec["serviceAccountName"] == "m"
+    args = pod_spec["containers"][0]["args"]
     assert (args, made["spec"]["replicas"]) == (["/models/m", "--served-model-name", "reference"], 1)
     assert ours["metadata"]["name"] == "m"
 

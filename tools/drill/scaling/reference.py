@@ -57,13 +57,14 @@ def _trigger(ours: Object, query: str) -> Object:
     return {"type": "prometheus", "metadata": {**kept, "query": query}}
 
 
-def _renamed(node: Any, name: str) -> Any:
-    """Replace a name wherever it stands alone (labels, selectors, arguments); claims and paths keep theirs."""
+def _renamed(node: Any, name: str, key: str = "") -> Any:
+    """Replace a name in labels, selectors and arguments; claims, paths and accounts keep theirs."""
     if isinstance(node, dict):
-        return {key: _renamed(value, name) for key, value in node.items()}
+        return {inner: _renamed(value, name, inner) for inner, value in node.items()}
     if isinstance(node, list):
-        return [_renamed(value, name) for value in node]
-    return NAME if node == name else node
+        return [_renamed(value, name, key) for value in node]
+    ours = key == "args" or key.startswith("app.kubernetes.io/")
+    return NAME if node == name and ours else node
 
 
 def _own(labels: dict[str, str]) -> dict[str, str]:
