@@ -112,6 +112,11 @@ def selects(service: Object, pod: Object) -> bool:
     return bool(selector) and same and all(labels.get(name) == value for name, value in selector.items())
 
 
+def tcp(service: Object) -> list[Object]:
+    """A Service's ports for TCP; there is nothing else here."""
+    return [row for row in service["spec"].get("ports", []) if row.get("protocol", "TCP") == "TCP"]
+
+
 def backend_port(row: Object, pod: Object) -> int:
     """Where a Service's port leads to in a pod."""
     return port(pod["spec"]["containers"][0], row.get("targetPort") or row["port"])
@@ -130,7 +135,7 @@ def targets(pods: Iterable[tuple[Object, str]], services: Iterable[Object]) -> l
         meta = pod["metadata"]
         for service in [one for one in wanted if selects(one, pod)]:
             name = service["metadata"]["name"]
-            for row in service["spec"].get("ports", []):
+            for row in tcp(service):
                 labels = {
                     "job": name,
                     "service": name,

@@ -89,15 +89,12 @@ class Runner:
         """
         await self._client.get("/version")
         await self._try_namespaces()
-        tasks: list[asyncio.Task[Any]] = []
+        tasks: list[asyncio.Task[Any]] = [asyncio.create_task(stop.wait())]
         try:
             await self._nodes.adopt(self._options.adopt)
-            tasks = [asyncio.create_task(one.follow()) for one in self._stores.values()]
+            tasks += [asyncio.create_task(one.follow()) for one in self._stores.values()]
             tasks.append(asyncio.create_task(self._nodes.beat(self._ours)))
-            for one in self._stores.values():
-                await one.filled.wait()
             tasks.append(asyncio.create_task(self._reconcile()))
-            tasks.append(asyncio.create_task(stop.wait()))
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
@@ -119,6 +116,8 @@ class Runner:
 
     async def _reconcile(self) -> None:
         """Look at everything whenever something has changed."""
+        for one in self._stores.values():
+            await one.filled.wait()
         while True:
             self._changed.clear()
             self._take_pods()
@@ -145,7 +144,7 @@ class Runner:
         if uid in self._done:
             return
         if uid in self._workers:
-            self._workers[uid].pod = pod
+            self._workers[uid].agree(pod)
         if "deletionTimestamp" in pod["metadata"]:
             self._end(uid, float(pod["metadata"].get("deletionGracePeriodSeconds") or 0))
         elif uid in self._workers or pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .api import Object
 from .balancer import Balancer
-from .network import Network, backend_port, hosts, selects, targets, write_in_place, write_whole
+from .network import Network, backend_port, hosts, selects, targets, tcp, write_in_place, write_whole
 from .worker import Worker
 
 Key = tuple[str, str]
@@ -50,7 +50,7 @@ class Services:
         self._write(wanted, running)
 
     async def _balance(self, wanted: dict[Key, Object], running: list[Worker]) -> None:
-        ports = {(key, row["port"]): row for key, one in wanted.items() for row in one["spec"].get("ports", [])}
+        ports = {(key, row["port"]): row for key, one in wanted.items() for row in tcp(one)}
         for gone in [one for one in self._balancers if one not in ports]:
             self._balancers.pop(gone).close()
         for (key, number), row in ports.items():

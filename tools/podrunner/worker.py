@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from . import probes, status
 from .api import Object
-from .errors import NotRunnable, RunnerError
+from .errors import NotRunnable, Refused, Unreachable
 from .images import Image
 from .plan import Look, Plan, plan
 from .probes import Probe
@@ -74,6 +74,7 @@ class Worker:
         self._child: asyncio.subprocess.Process | None = None
         self._env: Mapping[str, str] = {}
         self._ended = 0
+        self._saying: asyncio.Task[None] | None = None
         self._task = asyncio.create_task(self._live())
 
     @property
@@ -91,6 +92,16 @@ class Worker:
     def serving(self) -> bool:
         """Whether Services send connections here."""
         return self.facts.ready and not self.ending
+
+    def agree(self, pod: Object) -> None:
+        """Take the pod as the API server has it now, and say again what it has wrong.
+
+        The node controller marks pods as not ready when signs of life of their node come late.
+        """
+        self.pod = pod
+        said = any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions", []))
+        if said != self.facts.ready and not self.ending and (self._saying is None or self._saying.done()):
+            self._saying = asyncio.create_task(self._report())
 
     async def end(self, grace: float) -> None:
         """Run the hook, ask the process to end, and end it when it does not.
@@ -117,19 +128,23 @@ class Worker:
 
     async def _live(self) -> None:
         """Start the process again and again, as the pod's restart policy says."""
-        try:
-            await self._report()
-            made = await self._plan()
-            for text in made.ignored:
-                self._house.say(f"! {self.name}: {text}")
-            while True:
+        await self._report()
+        made = await self._plan()
+        for text in made.ignored:
+            self._house.say(f"! {self.name}: {text}")
+        while True:
+            try:
                 ran = await self._once(made)
-                if self._over():
-                    await self._report()
-                    return
-                await self._wait_before_restart(ran)
-        except RunnerError as error:
-            self._house.say(f"! {self.name}: {error.message}")
+            except OSError as error:
+                self.facts.waiting = ("RunContainerError", str(error))
+                self._house.say(f"! {self.name}: {error}")
+                await self._report()
+                await asyncio.sleep(_RETRY)
+                continue
+            if self._over():
+                await self._report()
+                return
+            await self._wait_before_restart(ran)
 
     async def _plan(self) -> Plan:
         """What to start, as soon as everything is there that the pod refers to."""
@@ -138,6 +153,9 @@ class Worker:
             try:
                 made = await plan(self.pod, self.address, self._house.images, look)
                 self.space.materialise(made.folders)
+            except (Refused, Unreachable) as error:
+                self._house.say(f"! {self.name}: {error.message}")
+                await asyncio.sleep(_RETRY)
             except NotRunnable as error:
                 if self.facts.waiting != (error.reason, error.message):
                     self.facts.waiting = (error.reason, error.message)
