@@ -17,7 +17,7 @@ from drill.errors import DrillError, tail
 from drill.gateway.client import FAILED, OK, Unix
 from toolchain.engine.environment import find, variables
 
-_BOOT_SECONDS = 420
+_BOOT_SECONDS = 600
 _MAKE_SECONDS = 180
 _ADDRESS, _PORT = "127.0.0.1", 8000
 _NAME = "vllm"
@@ -66,7 +66,7 @@ class Server:
         """Start it, and wait until it is healthy.
 
         Raises:
-            DrillError: it ends instead, or takes longer than seven minutes.
+            DrillError: it ends instead, or takes longer than ten minutes.
         """
         program = find().with_name("vllm")
         argv = (str(program), "serve", *self._fitted.args, "--host", _ADDRESS, "--enforce-eager")
