@@ -128,7 +128,8 @@ def test_faults(sim: Sim) -> None:
         sim.chat("x", stream=True)
     sim.state(fault="hang")
     with pytest.raises(httpx.ReadTimeout):
-        httpx.post(f"{sim.url}/v1/completions", json={"prompt": "x"}, timeout=0.3, trust_env=False)
+        short = httpx.Timeout(LIMIT, read=0.3)
+        httpx.post(f"{sim.url}/v1/completions", json={"prompt": "x"}, timeout=short, trust_env=False)
     sim.until("the hung one was taken out", lambda: sim.state()["busy"] == 0)
     sim.client.delete("/sim/state")
     assert sim.chat("x").status_code == 200
