@@ -145,3 +145,14 @@ def test_hosts_of_a_route_are_found_through_its_backends() -> None:
     service = {"kind": "AIServiceBackend", "metadata": meta("m"), "spec": {"backendRef": {"name": "m-direct"}}}
     assert objects.leads_to([service, backend("m-direct")], ROUTE) == {"m.llm.svc.cluster.local", ""}
     assert objects.leads_to([], ROUTE) == {""}
+
+
+def test_a_collected_answer_is_no_stream() -> None:
+    pieces = tuple(10.0 + 0.05 * place for place in range(21))
+    flowing = Answer("m", 200, "m", at=11.05, chunks=pieces, done=True)
+    lump = Answer("m", 200, "m", at=11.05, chunks=(11.04,) * 21, done=True)
+    cut = Answer("m", 200, "m", at=10.3, chunks=pieces[:5], done=False)
+    assert all(figure.ok for figure in checks.judged(flowing, 9.99))
+    assert [figure.ok for figure in checks.judged(lump, 9.99)] == [True, False, False, False]
+    assert not all(figure.ok for figure in checks.judged(cut, 9.99))
+    assert not any(figure.ok for figure in checks.judged(Answer("m", 0), 9.99))

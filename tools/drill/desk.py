@@ -19,6 +19,8 @@ from sailplan import writer
 
 _APP = ("core.oam.dev/v1beta1", "Application")
 _PREFIX = "drill-"
+_VELA_SECONDS = 180
+"""Admission judges the whole fleet; on a busy machine that takes its time."""
 
 
 class Desk:
@@ -43,9 +45,9 @@ class Desk:
         used = used_definitions(self.checkout.composed().application)
         for file in sorted((self.checkout.folder / "definitions").glob("*/*.cue")):
             if file.stem in used:
-                self.plane.hub.vela("def", "apply", str(file))
+                self.plane.hub.vela("def", "apply", str(file), timeout=_VELA_SECONDS)
 
-    def deliver(self, seconds: float = 240) -> float:
+    def deliver(self, seconds: float = 420) -> float:
         """Compose the intent as it is now, `vela up` it, wait until its workflow has ended well; seconds it took.
 
         Raises:
@@ -56,7 +58,7 @@ class Desk:
         file = self.context.folder / "application.yaml"
         file.write_text(writer.dump(self.checkout.composed().application), encoding="utf-8")
         with translated():
-            self.plane.hub.vela("up", "-f", str(file))
+            self.plane.hub.vela("up", "-f", str(file), timeout=_VELA_SECONDS)
             try:
                 wait(f"{self.checkout.app} is delivered", self._delivered, seconds)
             except NotReady as error:
