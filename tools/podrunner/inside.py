@@ -9,6 +9,7 @@ The file says (all but `env` may be missing):
     scratch  an empty folder, for when a TARGET does not exist
     forward  [[PORT, ADDRESS], ...]: the program gets a network namespace of its own, in which 127.0.0.1:PORT leads to
              ADDRESS:PORT outside; for hooks that ask their own pod
+    once     the file goes once it is read
     parent   the process that this one must not outlive
 
 Nothing of this is seen by any other process. Without the right to make namespaces it ends with 125.
@@ -41,6 +42,8 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 def main() -> int:
     """Make the namespaces, then become the program; return only when it cannot or with `forward`."""
     spec: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    if spec.get("once"):
+        Path(sys.argv[1]).unlink()
     argv = sys.argv[2:]
     _die_with(spec.get("parent"))
     try:

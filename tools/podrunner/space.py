@@ -30,6 +30,7 @@ class Space:
     def __init__(self, folder: Path, hosts: str) -> None:
         self.folder = folder
         self._hosts = hosts
+        self._used = 0
         self._binds: list[tuple[str, str]] = [(hosts, "/etc/hosts")] if hosts else []
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
@@ -75,7 +76,7 @@ class Space:
         *,
         tied: bool = True,
     ) -> list[str]:
-        """The argument list that runs a command in here.
+        """The argument list that runs a command in here, once where it is tied.
 
         Args:
             command: program and arguments.
@@ -90,9 +91,12 @@ class Space:
             "binds": self._binds,
             "scratch": str(scratch),
             "forward": [[port, address] for port, address in (forward or {}).items()],
+            # It may hold secrets. One that is not tied to us may be used several times.
+            "once": tied,
             "parent": os.getpid() if tied else None,
         }
-        file = self.folder / ("hook.json" if forward else "spec.json")
+        self._used += 1
+        file = self.folder / f"spec-{self._used}.json"
         file.touch(mode=0o600)
         file.write_text(json.dumps(spec), encoding="utf-8")
         return [sys.executable, "-I", str(_SCRIPT), str(file), *command]
@@ -100,7 +104,7 @@ class Space:
     def remove(self) -> None:
         """Remove the folder with all in it but the log, which moves up and keeps its pod's name."""
         if self.log.exists():
-            self.log.replace(self.folder.with_suffix(".log"))
+            self.log.replace(self.folder.parent / f"{self.folder.name}.log")
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -125,6 +125,7 @@ class Worker:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         await self._stop(grace, hook=False)
+        self.space.remove()
 
     async def _live(self) -> None:
         """Start the process again and again, as the pod's restart policy says."""
