@@ -103,6 +103,7 @@ WRONG: dict[str, tuple[bytes, int]] = {
     "delete": (b"DELETE /v1/models/a HTTP/1.1\r\nhost: x\r\n\r\n", 405),
     "trace": (b"TRACE /v1/chat/completions HTTP/1.1\r\nhost: x\r\n\r\n", 405),
     "a method of one's own": (b"BREW /v1/models HTTP/1.1\r\nhost: x\r\n\r\n", 405),
+    "a body where none belongs": (request(GOOD, line="GET /v1/models HTTP/1.1"), 400),
     "a WebSocket": (
         b"GET /v1/chat/completions HTTP/1.1\r\nhost: x\r\n" + UPGRADE,
         405,

@@ -295,6 +295,29 @@ def test_too_many_large_bodies_at_once(start: Callable[..., Edge], backend: Back
     until("there is room again", lambda: edge.chat("y" * 90_000).status_code == 200)
 
 
+def test_a_stream_does_not_hold_its_request(start: Callable[..., Edge], backend: Backend) -> None:
+    """A request is forgotten once the backend has begun to answer, however long that answer is."""
+    edge = start(MODEL="m", MAX_BODY_BYTES="4000000", MAX_BODIES_BYTES="9000000")
+
+    async def long(request: Request) -> None:
+        request.body = b""
+        await request.begin()
+        await request.piece(b"data: 1\n\n")
+        await asyncio.sleep(3600)
+
+    edge.chat()
+    before = rss(edge.process.pid)
+    backend.behaviour = long
+    body = json.dumps({"messages": [{"role": "user", "content": "x" * 3_000_000}]}).encode()
+    head = f"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
+    with contextlib.ExitStack() as stack:
+        for _ in range(30):
+            sock = stack.enter_context(edge.connect())
+            sock.sendall(f"{head}\r\n\r\n".encode() + body)
+            assert sock.recv(1000).startswith(b"HTTP/1.1 200 ")
+        assert rss(edge.process.pid) - before < 45_000_000
+
+
 def test_slow_clients_and_a_dead_backend_hold_up_nobody(start: Callable[..., Edge], backend: Backend) -> None:
     """Clients that send nothing, send slowly, or do not read; models that never answer. Others are served."""
     edge = start(MODEL="m", MAX_CONNECTIONS="100")

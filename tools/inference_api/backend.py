@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 import httpx
@@ -19,6 +19,21 @@ from .settings import Settings
 LOG = logging.getLogger("inference_api.backend")
 
 
+class Body(httpx.AsyncByteStream):
+    """The body of a call, that can be forgotten once it was sent: a stream may last for many minutes."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self.size = len(content)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._content
+
+    def forget(self) -> None:
+        """Give the memory back."""
+        self._content = b""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A request to the backend: method, path after its /v1, headers, and a body for POST."""
@@ -26,7 +41,7 @@ class Call:
     method: str
     path: str
     headers: list[tuple[bytes, bytes]]
-    content: bytes | None = None
+    body: Body | None = None
 
 
 class Backend:
@@ -39,6 +54,7 @@ class Backend:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
         self._base = settings.backend_url
+        self._host = httpx.URL(self._base).netloc
         key = settings.backend_api_key_file
         self._key = Watched(key, read_key) if key else None
         self._timeouts = httpx.Timeout(None, connect=settings.connect_timeout_seconds).as_dict()
@@ -56,13 +72,14 @@ class Backend:
         Raises:
             BackendError, BackendTimeout: there is none.
         """
-        headers = list(call.headers)
+        # A request with a stream of our own gets none of httpx' own headers, either.
+        headers = [(b"host", self._host), *call.headers]
         if self._key:
             headers.append((b"authorization", f"Bearer {self._key.get()}".encode()))
-        if call.content is not None:
-            headers.append((b"content-type", b"application/json"))
+        if call.body is not None:
+            headers += [(b"content-type", b"application/json"), (b"content-length", str(call.body.size).encode())]
         url, more = self._base + call.path, {"timeout": self._timeouts}
-        request = httpx.Request(call.method, url, headers=headers, content=call.content, extensions=more)
+        request = httpx.Request(call.method, url, headers=headers, stream=call.body or Body(b""), extensions=more)
         try:
             return await self._client.send(request, stream=True)
         except httpx.HTTPError as error:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from .backend import Backend, Call, Readiness
+from .backend import Backend, Body, Call, Readiness
 from .body import Bodies, judge
 from .errors import BadRequest, Overloaded
 from .exchange import of
 from .guard import Interrupted, Why
-from .headers import PASSED_ON, onward
+from .headers import PASSED_ON, has_body, onward
 from .keys import ClientKeys
 from .metrics import CONTENT_TYPE, Metrics
 from .policy import CHAT, COMPLETIONS, EMBEDDINGS, Prepared, prepare
@@ -49,6 +50,8 @@ class Edge:
         self.keys = ClientKeys(place) if place else None
         more = frozenset(name.encode() for name in settings.forward_headers)
         self.passed_on = PASSED_ON | more | ({b"authorization"} if settings.forward_authorization else set())
+        # Not the loop's own threads: those look up names, and a slow name server would hold up large requests.
+        self.parsers = ThreadPoolExecutor(2, "parser")
         self.draining = False
 
     def routes(self) -> list[Route]:
@@ -87,7 +90,7 @@ class Edge:
     def call(self, method: str, path: str, scope: Scope, content: bytes | None = None) -> Call:
         """Return the call that the backend gets for a request."""
         headers = onward(scope["headers"], self.passed_on, of(scope).request_id)
-        return Call(method, path, headers, content)
+        return Call(method, path, headers, None if content is None else Body(content))
 
 
 class _Guarded:
@@ -132,7 +135,7 @@ class _Post(_Guarded):
         settings = self.edge.settings
         if len(body) <= SMALL:
             return prepare(self.kind, body, settings)
-        return await asyncio.to_thread(prepare, self.kind, body, settings)
+        return await asyncio.get_running_loop().run_in_executor(self.edge.parsers, prepare, self.kind, body, settings)
 
 
 class _Models(_Guarded):
@@ -147,7 +150,6 @@ class _Models(_Guarded):
         if model is not None and (len(model) > 256 or not _MODEL.fullmatch(model)):
             raise BadRequest("there is no such model", status=404, code="model_not_found", param="model")
         path = "/models" if model is None else f"/models/{model}"
-        while not of(scope).body_read:
-            if (await receive())["type"] == "http.disconnect":
-                return
+        if has_body(scope["headers"]):
+            raise BadRequest("a request for models has no body", code="unexpected_body")
         await self.edge.relay(self.edge.call("GET", path, scope), scope, receive, send, lambda: None)

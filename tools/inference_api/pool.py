@@ -11,16 +11,29 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 import httpx
 
 KEEP_SECONDS = 4.0
 """How long a connection is kept unused. Uvicorn, which vLLM runs on, closes after 5."""
 
+OLDEST_SECONDS = 30.0
+"""How old a connection may get. Behind a Service it leads to one pod for good; pods that come later want work, too."""
+
 STALE_SECONDS = 1.0
 """A kept connection that the backend had closed fails at once; what fails later was at work, and is not sent twice."""
 
 _LOST = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+
+
+@dataclass(slots=True)
+class _Connection:
+    """A transport of one connection. Times are the loop's."""
+
+    transport: httpx.AsyncHTTPTransport
+    born: float
+    idle_since: float = 0.0
 
 
 class Pool(httpx.AsyncBaseTransport):
@@ -32,7 +45,7 @@ class Pool(httpx.AsyncBaseTransport):
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
-        self._idle: deque[tuple[float, httpx.AsyncHTTPTransport]] = deque()
+        self._idle: deque[_Connection] = deque()
         self._sweeper: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -46,17 +59,17 @@ class Pool(httpx.AsyncBaseTransport):
         started = loop.time()
         if self._idle:
             try:
-                return await self._send(self._idle.pop()[1], request)
+                return await self._send(self._idle.pop(), request)
             except _LOST:
                 if loop.time() - started > STALE_SECONDS:
                     raise
-        return await self._send(self._new(), request)
+        return await self._send(_Connection(self._new(), loop.time()), request)
 
-    async def _send(self, connection: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
+    async def _send(self, connection: _Connection, request: httpx.Request) -> httpx.Response:
         try:
-            response = await connection.handle_async_request(request)
+            response = await connection.transport.handle_async_request(request)
         except BaseException:
-            await connection.aclose()
+            await connection.transport.aclose()
             raise
         assert isinstance(response.stream, httpx.AsyncByteStream)
         response.stream = _Stream(response.stream, self, connection)
@@ -66,12 +79,13 @@ class Pool(httpx.AsyncBaseTransport):
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEP_SECONDS)
         return httpx.AsyncHTTPTransport(verify=self._context, trust_env=False, limits=limits)
 
-    async def keep(self, connection: httpx.AsyncHTTPTransport) -> None:
+    async def keep(self, connection: _Connection) -> None:
         """Take a connection back whose answer was read, or given up."""
-        if self._closed:
-            await connection.aclose()
+        connection.idle_since = asyncio.get_running_loop().time()
+        if self._closed or connection.idle_since - connection.born > OLDEST_SECONDS:
+            await connection.transport.aclose()
             return
-        self._idle.append((asyncio.get_running_loop().time(), connection))
+        self._idle.append(connection)
         if self._sweeper is None or self._sweeper.done():
             self._sweeper = asyncio.create_task(self._sweep())
 
@@ -79,16 +93,11 @@ class Pool(httpx.AsyncBaseTransport):
         """Close what was not used for long; runs for as long as something is kept."""
         loop = asyncio.get_running_loop()
         while self._idle:
-            wait = self._idle[0][0] + KEEP_SECONDS - loop.time()
+            wait = self._idle[0].idle_since + KEEP_SECONDS - loop.time()
             if wait > 0:
                 await asyncio.sleep(wait)
             else:
-                await self._idle.popleft()[1].aclose()
-
-    @property
-    def idle(self) -> int:
-        """How many connections are kept unused."""
-        return len(self._idle)
+                await self._idle.popleft().transport.aclose()
 
     async def aclose(self) -> None:
         """Close what is kept; what is in use closes when its answer ends."""
@@ -96,15 +105,15 @@ class Pool(httpx.AsyncBaseTransport):
         if self._sweeper is not None:
             self._sweeper.cancel()
         while self._idle:
-            await self._idle.pop()[1].aclose()
+            await self._idle.pop().transport.aclose()
 
 
 class _Stream(httpx.AsyncByteStream):
     """An answer's body, that gives its connection back."""
 
-    def __init__(self, inner: httpx.AsyncByteStream, pool: Pool, connection: httpx.AsyncHTTPTransport) -> None:
+    def __init__(self, inner: httpx.AsyncByteStream, pool: Pool, connection: _Connection) -> None:
         self._inner, self._pool = inner, pool
-        self._connection: httpx.AsyncHTTPTransport | None = connection
+        self._connection: _Connection | None = connection
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._inner.__aiter__()
@@ -117,6 +126,6 @@ class _Stream(httpx.AsyncByteStream):
         try:
             await self._inner.aclose()
         except BaseException:
-            await connection.aclose()
+            await connection.transport.aclose()
             raise
         await self._pool.keep(connection)

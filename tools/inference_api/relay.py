@@ -84,6 +84,8 @@ class Relay:
     ) -> None:
         guard.allow(self._settings.first_byte_timeout_seconds, Why.FIRST_BYTE)
         response = await self._backend.open(call, lambda words: setattr(exchange, "detail", words))
+        if call.body is not None:
+            call.body.forget()
         sent()
         try:
             if response.status_code >= 400:
