@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from facade.edge import ROOT
 from facade.fake import LIMIT
-from inference_api.settings import SettingsError, load
+from inference_api.settings import Settings, SettingsError, load
 
 URL = {"BACKEND_URL": "http://model.llm.svc:8000/v1/"}
 
@@ -115,3 +116,15 @@ def test_a_port_that_is_taken() -> None:
         )
     assert done.returncode == 3
     assert "Traceback" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["component/inference-api", "trait/model-config", "trait/prompt-policy", "trait/llmd-routing"]
+)
+def test_what_the_definitions_set_is_read(name: str) -> None:
+    text = (ROOT / "definitions" / f"{name}.cue").read_text(encoding="utf-8")
+    names = set(
+        re.findall(r"^\s*(?:if .* \{)?([A-Z][A-Z_]+): ", text, re.M) + re.findall(r'name: "([A-Z][A-Z_]+)"', text)
+    )
+    assert names
+    assert names - {"POD_NAME", "POD_NAMESPACE"} <= {setting.upper() for setting in Settings.__slots__}
