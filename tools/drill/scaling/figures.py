@@ -20,6 +20,16 @@ def exactly(name: str, path: list[int], promised: list[int], words: str = "") ->
     return replicas(name, path, arrow(promised) + words, path == promised)
 
 
+def settled(name: str, path: list[int], at: int, over: int = 1) -> Figure:
+    """A path upwards that ends where it should.
+
+    Before that it may go a little beyond: a new pod counts as soon as it is ready, while the metric still tells of the
+    load before it was there.
+    """
+    ok = path[-1] == at and max(path) <= at + over
+    return replicas(name, path, f"settles at {at}, and {at + over} at most before", ok)
+
+
 def changes(name: str, path: list[int]) -> Figure:
     """How often replicas changed while they should not have."""
     return Figure(name, len(path) - 1, "changes of replicas", "0", len(path) == 1)

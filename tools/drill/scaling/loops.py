@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from drill.model import Figure
 from drill.scaling import reference
-from drill.scaling.figures import changes, exactly, replicas
+from drill.scaling.figures import changes, exactly, replicas, settled
 from drill.scaling.ground import Ground
 from drill.scaling.intent import LOOP
 from drill.scaling.load import Load, idle, served
+from drill.scaling.signals import HOLD
 from drill.scaling.triggers import Triggers
 
 _STEPS = 4
@@ -29,17 +31,14 @@ def closed(ground: Ground) -> list[Figure]:
     ours.hold(_CONSTANT)
     held, flaps, awake = (track.path(steady) for track in (ours, theirs, twin))
     less = _less(ground)
-    most = f"{_STEPS + 1}, of {ours.triggers.most} allowed"
-    peak = max(ours.path(began))
     return [
-        exactly("loop: load in four steps", ramp, list(range(1, _STEPS + 2))),
+        settled("loop: load in four steps", ramp, _STEPS + 1),
         changes(f"loop: constant load for {_CONSTANT} s", held),
         *less,
-        Figure("loop: most replicas at any time", peak, "replicas", most, peak == _STEPS + 1),
         replicas("reference triggers: the same constant load", flaps, "flaps: why ours differ", len(flaps) > 2),
         _vanished(ground),
         exactly("two environments: twin without load, while the other takes it", asleep, [1]),
-        exactly("two environments: twin under load, while the other is steady", awake, [1, 2]),
+        settled("two environments: twin under load, while the other is steady", awake, 2),
     ]
 
 
@@ -50,7 +49,8 @@ def _ramp(ground: Ground) -> None:
         load = requests(ours.triggers, step)
         theirs.load(load)
         ours.load(load)
-        ours.reach(step + 1)
+        ours.until(functools.partial(ours.has, step + 1), 120)
+    ours.settle(_STEPS + 1, HOLD)
 
 
 def _less(ground: Ground) -> list[Figure]:
@@ -59,11 +59,11 @@ def _less(ground: Ground) -> list[Figure]:
     ground.hide(reference.NAME)
     fell = ours.load(requests(ours.triggers, 2))
     ours.reach(3)
-    path, settled = ours.path(fell), ground.context.seconds
+    path, steady = ours.path(fell), ground.context.seconds
     ours.hold(_AGAIN)
     return [
         exactly("loop: half the load", path, [5, 4, 3], ", one at a time"),
-        changes(f"loop: constant again for {_AGAIN} s", ours.path(settled)),
+        changes(f"loop: constant again for {_AGAIN} s", ours.path(steady)),
     ]
 
 

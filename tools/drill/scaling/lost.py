@@ -8,7 +8,7 @@ from drill.model import Figure
 from drill.scaling.figures import exactly, replicas, yes
 from drill.scaling.ground import Ground
 from drill.scaling.intent import LOOP
-from drill.scaling.signals import amount, back
+from drill.scaling.signals import HOLD, amount, back
 
 _MARGIN = 10
 """Seconds beyond the window: what would go because of lost metrics is gone by then."""
@@ -20,7 +20,7 @@ def vanish(ground: Ground) -> list[Figure]:
     """The metrics of one model vanish while it is under load; Prometheus goes on."""
     track = ground.track("vanish")
     track.load(amount(track.triggers, "running", 1.3))
-    track.reach(2)
+    track.settle(2, HOLD)
     track.until(functools.partial(ground.sighted, "vanish"), 60)
     ground.hide("vanish")
     began = ground.context.seconds
@@ -43,7 +43,7 @@ def blind(ground: Ground) -> list[Figure]:
     tracks = {name: ground.track(name) for name in (LOOP, "twin", "queue")}
     queue = tracks["queue"]
     queue.load(amount(queue.triggers, "queue", 1.3))
-    queue.reach(2)
+    queue.settle(2, HOLD)
     ground.crash_prometheus()
     began = ground.context.seconds
     ground.context.mark("Prometheus dies")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from drill.model import Figure
-from drill.scaling.figures import exactly, replicas
+from drill.scaling.figures import exactly, replicas, settled
 from drill.scaling.ground import Ground
 from drill.scaling.load import Load, idle, spread, uneven
 from drill.scaling.track import Track
@@ -13,10 +13,8 @@ from drill.scaling.triggers import Triggers
 
 SIGNALS = ("running", "kv-cache", "queue")
 
-LOOK = 2
-"""Seconds between two looks of the plane's autoscaler."""
-
-_HOLD = 8
+HOLD = 8
+"""Seconds without a change after which replicas are taken to have settled: several looks of the autoscaler."""
 
 
 def alone(ground: Ground, signal: str) -> list[Figure]:
@@ -24,18 +22,17 @@ def alone(ground: Ground, signal: str) -> list[Figure]:
     track = ground.track(signal)
     most = track.triggers.most
     began = track.load(amount(track.triggers, signal, 1.3))
-    track.reach(2)
-    track.hold(_HOLD)
+    track.settle(2, HOLD)
     first = track.path(began)
     rose = track.load(amount(track.triggers, signal, 1.3 * (most - 1)))
     track.reach(most)
     track.load(amount(track.triggers, signal, 3 * most))
-    track.hold(_HOLD)
+    track.hold(HOLD)
     path = track.path(rose)
     others = max(value for name in SIGNALS if name != signal for value in track.signals(began, name))
     rises = path == sorted(path) and path[-1] == most
     return [
-        exactly(f"{signal}: 1.3 of its threshold", first, [1, 2], ", and stays"),
+        settled(f"{signal}: 1.3 of its threshold", first, 2),
         replicas(f"{signal}: more, then thrice what {most} can take", path, f"2 to {most}, and stays", rises),
         Figure(f"{signal}: other signals meanwhile", others, "% of threshold", "0", others == 0),
         *back(track, signal),
@@ -49,7 +46,7 @@ def hottest(ground: Ground) -> list[Figure]:
         return [Figure("hottest: not tried", f"{track.triggers.most} replicas are all that it may have")]
     full = track.triggers.running * track.triggers.slots
     track.load(amount(track.triggers, "running", 1.3))
-    track.reach(2)
+    track.settle(2, HOLD)
     hot, cool = round(1.3 * full), round(0.1 * full)
     began = track.load(uneven(hot, cool))
     track.until(lambda: track.wanted != 2, 60)
@@ -67,11 +64,11 @@ def back(track: Track, case: str) -> list[Figure]:
     track.reach(least, window + 60 + 10 * track.triggers.period)
     path, steps = track.path(fell), track.steps(fell)
     after = round(steps[0], 1) if steps else math.inf
-    # The window counts from the last look that still saw the load, which may have been before the load fell.
-    in_time = window - 2 * LOOK <= after < math.inf
+    # The window counts from the last look that still saw the load, which may have been some time before the load fell.
+    in_time = window / 2 <= after < math.inf
     return [
         exactly(f"{case}: load gone", path, list(range(most, least - 1, -1)), ", one at a time"),
-        Figure(f"{case}: first replica goes after", after, "s", f"the window of {window} s less two looks", in_time),
+        Figure(f"{case}: first replica goes after", after, "s", f"about {window}: the window", in_time),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -69,6 +70,20 @@ class Track:
     def reach(self, replicas: int, seconds: float = 120) -> bool:
         """Wait until so many replicas are asked for and ready; tell whether they came in time."""
         return self.until(lambda: self._now() == (replicas, replicas), seconds)
+
+    def has(self, replicas: int) -> bool:
+        """Tell whether at least so many replicas are ready."""
+        return self._now()[1] >= replicas
+
+    def settle(self, replicas: int, still: float, seconds: float = 120) -> bool:
+        """Wait until so many replicas have been asked for and ready, without any change, for `still` seconds."""
+
+        def settled() -> bool:
+            with self._changed:
+                last = max(self._wanted[-1][0], self._ready[-1][0]) if self._wanted else math.inf
+            return self._now() == (replicas, replicas) and self._clock() - last >= still
+
+        return self.until(settled, seconds)
 
     def until(self, check: Callable[[], bool], seconds: float) -> bool:
         """Wait until something about this workload is true."""
