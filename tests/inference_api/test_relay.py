@@ -103,6 +103,31 @@ def test_who_asks_for_no_packing_gets_none(edge: Edge, backend: Backend) -> None
     assert backend.requests[-1].header("accept-encoding") == ["identity"]
 
 
+def test_a_length_beside_chunks_counts_for_nothing(edge: Edge, backend: Backend) -> None:
+    async def both(request: Request) -> None:
+        head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 3\r\n"
+        await request.write(f"{head}transfer-encoding: chunked\r\n\r\n".encode())
+        await request.piece(b'{"long": "er"}')
+        await request.end()
+
+    backend.behaviour = both
+    assert edge.chat().json() == {"long": "er"}
+    assert edge.chat().status_code == 200
+
+
+def test_an_answer_without_a_body(edge: Edge, backend: Backend) -> None:
+    async def nothing(request: Request) -> None:
+        await request.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    async def empty(request: Request) -> None:
+        await request.answer(b"")
+
+    for behaviour, status in ((nothing, 204), (empty, 200)):
+        backend.behaviour = behaviour
+        answer = edge.chat()
+        assert (answer.status_code, answer.content) == (status, b"")
+
+
 def test_a_long_answer_passes_whole(edge: Edge, backend: Backend) -> None:
     long = json.dumps({"data": "x" * 3_000_000}).encode()
 

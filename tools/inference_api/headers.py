@@ -69,6 +69,9 @@ def back(headers: Headers) -> list[tuple[bytes, bytes]]:
     """Return what the client gets of the backend's headers."""
     lowered = [(name.lower(), value) for name, value in headers]
     dropped = _KEPT_BACK | _named_by_connection(lowered)
+    if values(lowered, b"transfer-encoding"):
+        # Then a length counts for nothing (RFC 9112, 6.3).
+        dropped |= {b"content-length"}
     return [(name, value) for name, value in lowered if name not in dropped]
 
 

@@ -146,7 +146,7 @@ class _Answer:
         piece = await anext(pieces, b"")
         guard.allow(self._settings.client_timeout_seconds, Why.CLIENT_SLOW)
         await self._start(response)
-        left = int(response.headers.get("content-length", -1))
+        left = -1 if "transfer-encoding" in response.headers else int(response.headers.get("content-length", -1))
         while piece:
             left -= len(piece)
             guard.allow(self._settings.client_timeout_seconds, Why.CLIENT_SLOW)
