@@ -99,17 +99,14 @@ def _model(item: Object) -> str:
 
 
 def _page(model: str, gauges: Gauges) -> str:
-    """Write metrics as vLLM 0.25 does."""
+    """Write metrics under the names and with the labels of vLLM 0.25."""
     labels = f'{{engine="0",model_name="{model}"}}'
-    rows = (
-        ("num_requests_running", "Number of requests in model execution batches.", gauges.running),
-        ("num_requests_waiting", "Number of requests waiting to be processed.", gauges.waiting),
-        ("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", gauges.kv),
-    )
-    return "".join(
-        f"# HELP vllm:{name} {text}\n# TYPE vllm:{name} gauge\nvllm:{name}{labels} {float(value)}\n"
-        for name, text, value in rows
-    )
+    rows = {
+        "num_requests_running": gauges.running,
+        "num_requests_waiting": gauges.waiting,
+        "kv_cache_usage_perc": gauges.kv,
+    }
+    return "".join(f"# TYPE vllm:{name} gauge\nvllm:{name}{labels} {float(value)}\n" for name, value in rows.items())
 
 
 class Server:
