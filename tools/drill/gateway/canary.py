@@ -23,8 +23,8 @@ from drill.gateway.traffic import Stream, Traffic
 from drill.model import Figure, Result, Series
 
 _KNOB = "canary.weightPercent"
-_STREAM_TOKENS = 300
-"""A stream of 15 s: long enough to be in flight while one gateway takes over from the other."""
+_STREAM_TOKENS = 160
+"""A stream of 8 s: long enough to be in flight while one gateway takes over from the other."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,7 @@ def _step(rollout: Rollout, traffic: Traffic, step: Step) -> Iterator[Figure]:
     stream.until_begun()
     traffic.use(cell)
     in_flight = stream.runs
+    traffic.drained(old)
     rollout.weigh(rule)
     context.mark(f"{step.what}: {promised:g} % to {canary}, a second gateway took over")
     wanted = step.percent

@@ -33,7 +33,7 @@ def shares(cell: Cell, rule: Rule, count: int = REQUESTS, headers: dict[str, str
     before = engine_count(cell)
     answers = client.many(cell.door, rule.asked, count, headers=headers)
     found = client.shares(answers)
-    what = f"{rule.asked}{', header forged' if headers else ''}"
+    what = f"{rule.asked}{' with a forged header' if headers else ''}"
     for name, promised in rule.shares.items():
         yield share(f"{what} that reaches {name}", found.get(name, 0.0), promised)
     strangers = sum(answer.reached not in rule.shares for answer in answers)

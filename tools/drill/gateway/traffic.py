@@ -51,14 +51,17 @@ class Traffic:
             thread.join()
 
     def use(self, cell: Cell) -> None:
-        """Send what comes from now on to another gateway; return when the old one owes no answer any more.
+        """Send what comes from now on to another gateway."""
+        with self._lock:
+            self._cell = cell
+
+    def drained(self, cell: Cell) -> None:
+        """Wait until a gateway that gets nothing new owes no answer any more.
 
         Raises:
             DrillError: it still owes one after a minute.
         """
-        with self._lock:
-            old, self._cell = self._cell, cell
-        until("the old gateway has answered everything", lambda: not self._flying[old], _DRAIN_SECONDS)
+        until("the old gateway has answered everything", lambda: not self._flying[cell], _DRAIN_SECONDS)
 
     def _work(self) -> None:
         caller: Caller | None = None
@@ -87,6 +90,8 @@ class Traffic:
         buckets: dict[int, list[Answer]] = {}
         for answer in sorted(self.answers, key=lambda one: one.at):
             buckets.setdefault(int((answer.at - context.began) / _BUCKET), []).append(answer)
+        for edge in {min(buckets, default=0), max(buckets, default=0)} & buckets.keys():
+            del buckets[edge]  # not whole: a share of few answers says nothing
         middle = {key: (key + 0.5) * _BUCKET for key in buckets}
         share = [
             (middle[key], 100.0 * sum(one.reached == canary for one in some) / len(some))
