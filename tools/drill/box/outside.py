@@ -58,9 +58,14 @@ class Box:
         # Names of Unix sockets may have 107 characters; scratch folders can be deeper than that.
         self._sockets = tempfile.TemporaryDirectory(prefix="drill-", dir=_short())
 
+    @property
+    def short(self) -> Path:
+        """Folder with a short name, for Unix sockets that programs make themselves; gone with the box."""
+        return Path(self._sockets.name)
+
     def door(self, name: str) -> Path:
         """Unix socket that leads to an address inside."""
-        return Path(self._sockets.name, name)
+        return self.short / name
 
     def open(self, programs: Sequence[Program]) -> None:
         """Make the namespaces and start programs in them; it does not wait until they work.

@@ -17,7 +17,8 @@ from drill.gateway import client
 from drill.gateway.objects import ENVOY, PORT, Model, Object, rules
 
 _READY_SECONDS = 120
-_GATEWAY = "aigw"
+_GATEWAY = "AIGW"
+"""Capital letters: no Deployment can have that name."""
 
 
 class Cell:
@@ -103,8 +104,9 @@ class Cell:
         file.write_text("".join(f"---\n{json.dumps(item)}\n" for item in self.config), encoding="utf-8")
         home = str(self.folder)
         env = {"PATH": os.defpath, "HOME": home, "TMPDIR": home, "AIGW_RUN_ID": "0", "AIGW_DATA_HOME": str(data)}
-        own = {"AIGW_CONFIG_HOME": "config", "AIGW_STATE_HOME": "state", "AIGW_RUNTIME_DIR": "run"}
-        env |= {key: str(self.folder / name) for key, name in own.items()}
+        own = {"AIGW_CONFIG_HOME": self.folder / "config", "AIGW_STATE_HOME": self.folder / "state"}
+        # It makes a Unix socket there.
+        env |= {key: str(path) for key, path in (own | {"AIGW_RUNTIME_DIR": self._box.short / "RUN"}).items()}
         argv = (str(find("aigw")), "run", str(file))
         return Program(_GATEWAY, argv, env, str(self.folder / f"{_GATEWAY}.log"))
 
