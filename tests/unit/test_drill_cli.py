@@ -109,3 +109,10 @@ def test_scratch_space_is_gone_afterwards(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run.run([Scenario("look", "", (), look)], tmp_path, "app", "", lambda _: None)
     assert not seen[0].exists()
+
+
+def test_a_variable_that_points_at_something_else_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAILPLAN_CUE", "/nowhere/cue")
+    done = drill("routes")
+    assert done.returncode == 3
+    assert "SAILPLAN_CUE=/nowhere/cue" in done.stderr

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from drill.model import Need
+from sailplan.errors import ToolError
 
 PLANE = ("kine", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "cluster-gateway", "vela-core")
 
@@ -15,13 +16,15 @@ def tool(name: str) -> Need:
     """A program of tools/toolchain/versions.toml."""
 
     def find() -> Path | None:
-        from toolchain import Missing
+        from toolchain import Missing, ToolchainError
         from toolchain import find as search
 
         try:
             return search(name)
         except Missing:
             return None
+        except ToolchainError as error:  # a variable points at another version
+            raise ToolError(error.message, error.hint) from error
 
     return Need(name, find, f"PYTHONPATH=tools python3 -m toolchain ensure {name}")
 
