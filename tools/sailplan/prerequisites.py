@@ -139,8 +139,9 @@ def _secrets(environment: Document, values: Sequence[tuple[Any, Traits]]) -> Ite
 
 def _gateways(environment: Document, values: Sequence[tuple[Any, Traits]]) -> Iterator[Prerequisite]:
     for _, traits in values:
-        for trait in ("ai-gateway-route", "http-route"):
-            gateway = traits.get(trait, {}).get("gateway")
+        routed = [traits.get(trait, {}) for trait in ("ai-gateway-route", "http-route")]
+        routed.append(traits.get("llmd-routing", {}).get("inferencePool", {}))
+        for gateway in (one.get("gateway") for one in routed):
             if gateway:
                 name = f"{gateway['namespace']}/{gateway['name']}"
                 yield Prerequisite("Gateway", name, f"accepts routes from {environment.spec['namespace']}")
