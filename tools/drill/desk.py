@@ -6,6 +6,8 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from drill.checkout import Checkout, Object
@@ -43,9 +45,12 @@ class Desk:
     def publish(self) -> None:
         """Put the definitions that the application uses on the hub: `vela def apply`."""
         used = used_definitions(self.checkout.composed().application)
-        for file in sorted((self.checkout.folder / "definitions").glob("*/*.cue")):
-            if file.stem in used:
-                self.plane.hub.vela("def", "apply", str(file), timeout=_VELA_SECONDS)
+        files = sorted((self.checkout.folder / "definitions").glob("*/*.cue"))
+        with ThreadPoolExecutor(2) as pool:  # vela itself takes most of the time
+            list(pool.map(self._publish, [file for file in files if file.stem in used]))
+
+    def _publish(self, file: Path) -> None:
+        self.plane.hub.vela("def", "apply", str(file), timeout=_VELA_SECONDS)
 
     def deliver(self, seconds: float = 420) -> float:
         """Compose the intent as it is now, `vela up` it, wait until its workflow has ended well; seconds it took.

@@ -55,6 +55,7 @@ class Server:
 
     def __init__(self, fitted: Fitted, env: dict[str, str], folder: Path) -> None:
         self.booted_in = 0.0
+        self._began = 0.0
         self._fitted = fitted
         self._env = env
         self._folder = folder
@@ -63,26 +64,29 @@ class Server:
         self._box = Box(folder, files, [Door(_NAME, _ADDRESS, _PORT)])
 
     def __enter__(self) -> Server:
-        """Start it, and wait until it is healthy.
+        """Start it; `until_healthy` waits."""
+        program = find().with_name("vllm")
+        argv = (str(program), "serve", *self._fitted.args, "--host", _ADDRESS, "--enforce-eager")
+        self._began = time.monotonic()
+        try:
+            self._box.open([Program(_NAME, argv, self._env | variables(self._folder), str(self._log))])
+        except BaseException:
+            self._box.close()
+            raise
+        return self
+
+    def until_healthy(self) -> None:
+        """Wait until /health says 200.
 
         Raises:
             DrillError: it ends instead, or takes longer than ten minutes.
         """
-        program = find().with_name("vllm")
-        argv = (str(program), "serve", *self._fitted.args, "--host", _ADDRESS, "--enforce-eager")
-        began = time.monotonic()
-        try:
-            self._box.open([Program(_NAME, argv, self._env | variables(self._folder), str(self._log))])
-            while self.get("/health")[0] != OK:
-                self._box.alive()
-                if time.monotonic() > began + _BOOT_SECONDS:
-                    raise DrillError(f"the engine is not up after {_BOOT_SECONDS} s{tail(self._log)}")
-                time.sleep(0.3)
-        except BaseException:
-            self._box.close()
-            raise
-        self.booted_in = time.monotonic() - began
-        return self
+        while self.get("/health")[0] != OK:
+            self._box.alive()
+            if time.monotonic() > self._began + _BOOT_SECONDS:
+                raise DrillError(f"the engine is not up after {_BOOT_SECONDS} s{tail(self._log)}")
+            time.sleep(0.3)
+        self.booted_in = time.monotonic() - self._began
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
