@@ -16,7 +16,7 @@ from inference_api import pool
 def run(backend: Backend, work: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
     async def inside() -> None:
         async with asyncio.timeout(LIMIT):
-            transport = pool.Pool(ssl.create_default_context())
+            transport = pool.Pool(httpx.URL(backend.url), ssl.create_default_context())
             async with httpx.AsyncClient(transport=transport, base_url=backend.url, timeout=LIMIT) as client:
                 await work(client)
 

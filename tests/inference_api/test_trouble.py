@@ -207,6 +207,7 @@ BROKEN = {
     "a bad status": b"HTTP/1.1 banana OK\r\n\r\n",
     "bad chunks": b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
     "headers without end": b"HTTP/1.1 200 OK\r\nx-a: " + b"a" * 300_000,
+    "a change of protocol": b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
     "two lengths": b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
 }
 

@@ -54,11 +54,12 @@ class Backend:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
         self._base = settings.backend_url
-        self._host = httpx.URL(self._base).netloc
+        url = httpx.URL(self._base)
+        self._host = url.netloc
+        self._pool = Pool(url, httpx.create_ssl_context())
         key = settings.backend_api_key_file
         self._key = Watched(key, read_key) if key else None
         self._timeouts = httpx.Timeout(None, connect=settings.connect_timeout_seconds).as_dict()
-        self._client = httpx.AsyncClient(transport=Pool(httpx.create_ssl_context()), trust_env=False)
 
     async def open(self, call: Call, refused: Callable[[str], None] = lambda _: None) -> httpx.Response:
         """Send a call; return the answer with its body still to come. The caller closes it.
@@ -81,7 +82,7 @@ class Backend:
         url, more = self._base + call.path, {"timeout": self._timeouts}
         request = httpx.Request(call.method, url, headers=headers, stream=call.body or Body(b""), extensions=more)
         try:
-            return await self._client.send(request, stream=True)
+            return await self._pool.handle_async_request(request)
         except httpx.HTTPError as error:
             # The error's own text may name hosts, never a header's value.
             refused(f"{type(error).__name__}: {error}"[:200])
@@ -99,7 +100,7 @@ class Backend:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._client.aclose()
+        await self._pool.aclose()
 
 
 def _told(error: httpx.HTTPError) -> tuple[str, ApiError]:

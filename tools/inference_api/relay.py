@@ -101,6 +101,8 @@ class Relay:
         if status in (401, 403) and not self._settings.forward_authorization:
             self._backend.count("refused_key")
             raise BackendError("the backend refuses this edge", code="backend_auth")
+        if status < 200:
+            raise BackendError("the backend gives no answer but a change of protocol", code="backend_broken")
         if 300 <= status < 400:
             self._backend.count("redirect")
             raise BackendError("the backend sends elsewhere", code="backend_redirect")
