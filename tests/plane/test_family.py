@@ -6,7 +6,6 @@ Everything is delivered by `vela up` from what `sailplan` composed, and runs as 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ import yaml
 
 from plane.checkout import Checkout, copied
 from plane.family import LIMIT, OLLAMA, OTHER, Family, adapted, ollama
-from plane.support import APP_API, DEPLOYMENT, ROOT, Desk, names
+from plane.support import DEPLOYMENT, ROOT, Desk, names
 from podrunner.handle import running
 
 HPA = ("autoscaling/v2", "HorizontalPodAutoscaler")
@@ -160,7 +159,7 @@ def test_from_the_simulator_to_a_model_of_ours_is_one_preset(family: Family) -> 
     told = family.until_said("llm-sandbox", "chat-edge", "model", "chat-edge-model")
     assert before["model"] == "simulator"
     assert told["system"] == before["sim"]["system"] == SRE
-    assert told["instance"].startswith("chat-edge-model-") or "chat-edge-model" in told["instance"]
+    assert "chat-edge-model-" in told["instance"]
 
 
 def step(url: str) -> dict[str, Any]:
@@ -196,27 +195,18 @@ def environment_of(family: Family, name: str) -> dict[str, str]:
     return {"backendURL": str(found["BACKEND_URL"]), "model": str(found["MODEL"])}
 
 
-def test_two_backends_are_refused_by_the_hub_itself(family: Family) -> None:
+@pytest.mark.parametrize("order", [1, -1])
+def test_two_backends_are_refused_at_the_door(family: Family, order: int) -> None:
+    """By the definitions themselves, whichever comes first; `sailplan check` refuses such an intent earlier (SP301)."""
     app: dict[str, Any] = yaml.safe_load((ROOT / "definitions/examples/model-config.yaml").read_text())
     app["metadata"] = {"name": "two-backends", "namespace": "default"}
-    pool = {"poolName": "p", "model": "m", "backendURL": "http://a/v1"}
-    app["spec"]["components"][0]["traits"].append({"type": "llmd-routing", "properties": pool})
-    path = Path(family.checkout.folder) / "two.yaml"
+    pool = {"type": "llmd-routing", "properties": {"poolName": "p", "model": "m", "backendURL": "http://a/v1"}}
+    traits = app["spec"]["components"][0]["traits"]
+    app["spec"]["components"][0]["traits"] = [*traits, pool][::order]
+    path = family.checkout.folder / "two.yaml"
     path.write_text(yaml.safe_dump(app))
-    try:
-        family.desk.refused("up", "-f", str(path))
-    except AssertionError:
-        client = family.desk.plane.clusters["hub"].client
-        refusal = "exclude each other: both say which backend is asked"
-
-        def said() -> bool:
-            item = client.get(APP_API, "Application", "two-backends", "default")
-            return refusal in str(item.get("status", {}))
-
-        family.desk.until("the hub refuses two backends", said, LIMIT, app="two-backends")
-        assert "chat-api" not in names(client, DEPLOYMENT, "default")
-    finally:
-        family.desk.remove("two-backends")
+    said = family.desk.refused("up", "-f", str(path))
+    assert "exclude each other: both say which backend is asked" in said
 
 
 def test_a_quota_reaches_the_cluster(family: Family) -> None:
@@ -227,5 +217,5 @@ def test_a_quota_reaches_the_cluster(family: Family) -> None:
     client = family.desk.plane.clusters["hub"].client
     item = client.get(*QUOTA, "inference", "inference-staging")
     assert item["status"]["hard"]["pods"] == "40"
-    assert int(item["status"]["used"]["pods"]) >= 1
+    assert "pods" in item["status"]["used"]
     assert "inference" not in names(client, QUOTA, "default")
