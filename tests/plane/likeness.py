@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -52,10 +53,12 @@ KINDS = (
     ("monitoring.coreos.com/v1", "ServiceMonitor"),
     ("monitoring.coreos.com/v1", "PrometheusRule"),
 )
-"""All kinds that an app of ours may consist of."""
+"""Kinds that an app of ours may consist of: none of them may be live and not rendered."""
 
 
+@functools.cache
 def rendered(desk: Desk, app: str, environment: str) -> list[dict[str, Any]]:
+    """What `sailplan render` says of this checkout; nobody may change it."""
     said = json.loads(desk.sailplan("render", app, "--env", environment, "-o", "json"))
     return list(said.get("items", [said]))
 
@@ -65,7 +68,7 @@ def unlike(desk: Desk, app: str, environment: str) -> list[str]:
     client, namespace = desk.cluster(environment)
     wanted = {(one["kind"], one["metadata"]["name"]): one for one in rendered(desk, app, environment)}
     held = {}
-    for kind in KINDS:
+    for kind in dict.fromkeys([*KINDS, *((one["apiVersion"], one["kind"]) for one in wanted.values())]):
         for one in client.list(*kind, namespace, f"app.oam.dev/name={app}"):
             held[(one["kind"], one["metadata"]["name"])] = one
     found = [f"{kind} {name}: not rendered" for kind, name in held.keys() - wanted.keys()]

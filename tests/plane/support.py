@@ -21,6 +21,15 @@ APP_API = "core.oam.dev/v1beta1"
 ROUTE = ("aigateway.envoyproxy.io/v1beta1", "AIGatewayRoute")
 DEPLOYMENT = ("apps/v1", "Deployment")
 JOB = ("batch/v1", "Job")
+_BUSY = (
+    "the object has been modified",
+    "deadline exceeded",
+    "no end after",
+    "connection refused",
+    "i/o timeout",
+    "EOF",
+)
+"""What vela says when it is worth trying again."""
 
 
 class Desk:
@@ -32,13 +41,14 @@ class Desk:
     def definitions(self) -> list[Path]:
         return sorted((ROOT / "definitions").glob("*/*.cue"))
 
-    def sailplan(self, *args: str, timeout: float = 120.0) -> str:
+    def sailplan(self, *args: str, timeout: float = 240.0, code: int = 0) -> str:
+        """What `sailplan` prints; it must end with `code`."""
         env = {**os.environ, "KUBECONFIG": str(self.plane.kubeconfig)}
         program = Path(sys.executable).with_name("sailplan")
         done = subprocess.run(
             [program, *args], cwd=ROOT, env=env, capture_output=True, text=True, timeout=timeout, check=False
         )
-        assert done.returncode == 0, f"sailplan {' '.join(args)}: {done.returncode}\n{done.stdout}{done.stderr}"
+        assert done.returncode == code, f"sailplan {' '.join(args)}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout
 
     def vela(self, *args: str, timeout: float = 90.0) -> str:
@@ -49,7 +59,7 @@ class Desk:
         text = application if isinstance(application, str) else yaml.safe_dump(application)
         file = self.plane.folder / "application.yaml"
         file.write_text(text, encoding="utf-8")
-        self.vela("up", "-f", str(file))
+        self.until("vela up", lambda: self._try("up", "-f", str(file)))
         name = yaml.safe_load(text)["metadata"]["name"]
         self.until(f"{name} was taken up", lambda: self.taken_up(name), app=name)
 
@@ -124,19 +134,40 @@ class Desk:
 
         The controller still writes when the step begins, and vela does not try again on a conflict.
         """
-        self.until_step(name, f"approve-{environment}", "suspending")
+        step = f"approve-{environment}"
+        self.until_step(name, step, "suspending")
         self.until_phase(name, "workflowSuspending")
 
         def resumed() -> bool:
-            try:
-                self.vela("workflow", "resume", name)
-            except PlaneError as error:
-                if "the object has been modified" not in error.message:
-                    raise
-                return False
+            if self.steps(name).get(step) != "succeeded":
+                self._try("workflow", "resume", name)
             return True
 
-        self.until(f"{environment} of {name} is approved", resumed)
+        self.until(f"{environment} of {name} is approved", resumed, app=name)
+
+    def told(self, command: str) -> None:
+        """Run a vela command exactly as README shows it, from the root of the checkout."""
+        from plane.person import shown
+
+        program, *args = shown(command).command.split()
+        assert program == "vela"
+        files = {str(file.relative_to(ROOT)): str(file) for file in (ROOT / "applications").glob("*/application.yaml")}
+        self.until(command, lambda: self._try(*(files.get(one, one) for one in args)))
+
+    def _try(self, *args: str) -> bool:
+        """Run vela where trying again helps: somebody else was writing, or the machine was busy. True when it worked.
+
+        Raises:
+            NotReady: it should be tried again.
+            PlaneError: it should not.
+        """
+        try:
+            self.vela(*args)
+        except PlaneError as error:
+            if any(one in error.message for one in _BUSY):
+                raise NotReady(error.message) from error
+            raise
+        return True
 
     def remove(self, name: str) -> None:
         """`vela delete`, and wait until the Application is gone."""

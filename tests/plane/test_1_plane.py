@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -77,10 +78,15 @@ def test_namespaces_of_models_refuse_what_is_not_restricted(desk: Desk) -> None:
         client.apply(pod, dry_run=True)
 
 
-def test_another_up_changes_nothing_that_runs(plane: Plane) -> None:
+def test_another_up_changes_nothing_that_runs_and_tells_how_much_it_takes(
+    plane: Plane, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = plane.state.processes
-    Plane(plane.state.name, ROOT).up()
+    assert cli.main(["--name", plane.state.name, "--root", str(ROOT), "up"]) == 0
     assert plane.state.processes == before
+    said = capsys.readouterr().out
+    assert re.match(rf"Plane {plane.state.name} is up after \d+ s, \d+ MiB\. Next:", said)
+    assert f"export KUBECONFIG={plane.kubeconfig}" in said
 
 
 def test_a_crash_is_reported_and_mended(plane: Plane, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,10 +100,13 @@ def test_a_crash_is_reported_and_mended(plane: Plane, capsys: pytest.CaptureFixt
     assert "staging/logs/kube-scheduler.log" in said.err
     plane.start_component("staging/kube-scheduler")
     assert cli.main(["--name", plane.state.name, "status"]) == 0
+    assert cli.main(["--name", plane.state.name, "logs", "staging/kube-scheduler"]) == 0
+    assert "secure" in capsys.readouterr().out.lower(), "a scheduler says on which port it serves"
 
 
-def test_a_start_that_is_interrupted_leaves_nothing_running(plane: Plane) -> None:
-    """And beside the plane that runs: another one takes other ports."""
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_start_that_is_interrupted_leaves_nothing_running(plane: Plane, times: int) -> None:
+    """And beside the plane that runs: another one takes other ports. Twice is what an impatient person does."""
     name = f"{plane.state.name}-2"
     folder = plane.folder.with_name(name)
     start = subprocess.Popen(
@@ -105,8 +114,9 @@ def test_a_start_that_is_interrupted_leaves_nothing_running(plane: Plane) -> Non
     )
     try:
         wait("three API servers are on their way", lambda: len(servers(folder)) == 3, 60)
-        time.sleep(1)
-        start.send_signal(signal.SIGINT)
+        for _ in range(times):
+            time.sleep(1)
+            start.send_signal(signal.SIGINT)
         _, said = start.communicate(timeout=60)
     finally:
         start.kill()

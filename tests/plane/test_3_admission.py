@@ -66,7 +66,7 @@ def pods_of(items: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]
 
 def test_the_server_would_notice(desk: Desk) -> None:
     """What the tests above rest on: a misspelt field of a CRD and a wrong type are refused."""
-    app, environment = CASES[0]
+    app, environment = "inference-fleet", "production"
     client, _ = desk.cluster(environment)
     item = next(one for one in rendered(desk, app, environment) if one["kind"] == "ScaledObject")
     misspelt = copy.deepcopy(item)

@@ -14,15 +14,23 @@ from plane.likeness import unlike
 from plane.support import DEPLOYMENT, JOB, ROUTE, Desk, names
 
 APP = "inference-fleet"
+COMMANDS = {
+    "vela up -f applications/inference-fleet/application.yaml",
+    "vela workflow resume inference-fleet",
+    "vela delete inference-fleet -n default --yes",
+}
+"""What README shows and this story does."""
+
 MODELS = {"xplane-qwen-coder", "xplane-qwen3-8b", "xplane-qwen-coder-fim", "xplane-llamaguard3-1b"}
 
 
 @pytest.fixture(scope="module")
 def fleet(published: Desk) -> Any:
-    """The desk, after `sailplan compose inference-fleet | vela up -f -` with downloads that take six seconds."""
+    """The desk, after README's `vela up`, with downloads that take six seconds."""
     for environment in ("dev", "staging", "production"):
         published.simulation(environment).preload(fail=(), seconds=6)
-    published.up(published.sailplan("compose", APP))
+    published.told("vela up -f applications/inference-fleet/application.yaml")
+    published.until(f"{APP} was taken up", lambda: published.taken_up(APP), app=APP)
     yield published
     published.remove(APP)
 
@@ -52,9 +60,34 @@ def test_dev_is_live_and_staging_waits_for_an_approval(fleet: Desk) -> None:
     assert names(client, DEPLOYMENT, namespace) == set()
 
 
+def test_a_healthy_environment_releases_no_route_of_the_next(fleet: Desk) -> None:
+    """Dev serves all along; in staging there is no route before its own pods are ready."""
+    client, namespace = fleet.cluster("staging")
+    fleet.simulation("staging").ready_after(12)
+    fleet.approve(APP, "staging")
+    fleet.until("four Deployments in staging", lambda: names(client, DEPLOYMENT, namespace) == MODELS, app=APP)
+    dev, there = fleet.cluster("dev")
+
+    def without_routes_until_ready() -> bool:
+        # In this order: the last pod may become ready, and routes appear, between the two.
+        routes = names(client, ROUTE, namespace)
+        assert routes == set() or ready(client, namespace) == MODELS
+        assert ready(dev, there) == names(dev, ROUTE, there) == MODELS
+        return ready(client, namespace) == MODELS
+
+    fleet.until("all of staging is ready", without_routes_until_ready, app=APP)
+
+
+def ready(client: Any, namespace: str) -> set[str]:
+    """Names of Deployments that have a ready pod."""
+    found = client.list(*DEPLOYMENT, namespace)
+    return {one["metadata"]["name"] for one in found if one.get("status", {}).get("readyReplicas")}
+
+
 @pytest.mark.parametrize(("environment", "after"), [("staging", "workflowSuspending"), ("production", "running")])
 def test_an_approval_lets_the_next_environment_go_live(fleet: Desk, environment: str, after: str) -> None:
-    fleet.approve(APP, environment)
+    if environment != "staging":  # which was approved above
+        fleet.approve(APP, environment)
     client, namespace = fleet.cluster(environment)
     fleet.until_step(APP, f"deploy-{environment}", "succeeded")
     fleet.until_phase(APP, after)
@@ -94,27 +127,49 @@ def test_each_cluster_got_what_was_rendered(fleet: Desk, environment: str) -> No
     assert not found, "\n".join(found)
 
 
-def test_the_route_keeps_its_uid_through_an_update_and_an_outage(fleet: Desk) -> None:
+def uids(desk: Desk) -> dict[tuple[str, str], str]:
+    """Of all routes, by environment and name."""
+    found = {}
+    for environment in ("dev", "staging", "production"):
+        client, namespace = desk.cluster(environment)
+        for one in client.list(*ROUTE, namespace):
+            found[(environment, one["metadata"]["name"])] = one["metadata"]["uid"]
+    return found
+
+
+def test_routes_keep_their_uid_through_an_outage_an_update_and_the_way_back(fleet: Desk) -> None:
+    """An update that goes all the way: see the faults."""
+    before = uids(fleet)
+    assert len(before) == 3 * len(MODELS)
     client, namespace = fleet.cluster("production")
-
-    def uids() -> dict[str, str]:
-        return {one["metadata"]["name"]: one["metadata"]["uid"] for one in client.list(*ROUTE, namespace)}
-
-    before = uids()
-    assert before.keys() == MODELS
     for pod in client.list("v1", "Pod", namespace, "app.kubernetes.io/component=inference"):
         client.delete("v1", "Pod", pod["metadata"]["name"], namespace, grace=0)
     fleet.until("pods are back", lambda: all_ready(client, namespace), app=APP)
+    assert uids(fleet) == before
+
     changed = fleet.compose(APP)
     changed["spec"]["components"][0]["properties"]["model"]["maxNumSeqs"] = 16
     fleet.up(changed)
-    for environment in ("staging", "production"):
-        fleet.approve(APP, environment)
-    fleet.until_step(APP, "deploy-production", "succeeded")
-    fleet.until_phase(APP, "running")
-    pod = client.get(*DEPLOYMENT, "xplane-qwen-coder", namespace)["spec"]["template"]["spec"]
-    assert "16" in pod["containers"][0]["args"]
-    assert uids() == before
+    fleet.until_phase(APP, "workflowSuspending")
+    assert limits(fleet) == {"dev": "16", "staging": "32", "production": "32"}
+    assert uids(fleet) == before
+
+    # Not by `vela workflow rollback`, which does nothing for an Application without a publish version (measured).
+    fleet.up(fleet.compose(APP))
+    fleet.until_phase(APP, "workflowSuspending")
+    assert set(limits(fleet).values()) == {"32"}
+    assert uids(fleet) == before
+
+
+def limits(desk: Desk) -> dict[str, str]:
+    """How many sequences at once the first model takes, by environment."""
+    found = {}
+    for environment in ("dev", "staging", "production"):
+        client, namespace = desk.cluster(environment)
+        pod = client.get(*DEPLOYMENT, "xplane-qwen-coder", namespace)["spec"]["template"]["spec"]
+        args = pod["containers"][0]["args"]
+        found[environment] = args[args.index("--max-num-seqs") + 1]
+    return found
 
 
 def all_ready(client: Any, namespace: str) -> bool:
@@ -126,7 +181,7 @@ def when(text: str) -> datetime:
 
 
 def test_deleting_the_app_leaves_only_the_claims(fleet: Desk) -> None:
-    fleet.remove(APP)
+    fleet.told("vela delete inference-fleet -n default --yes")
     for environment in ("dev", "staging", "production"):
         client, namespace = fleet.cluster(environment)
         left = {}

@@ -16,7 +16,6 @@ from localplane.components import HUB
 from localplane.hub import SYSTEM
 from plane.checkout import Checkout, copied
 from plane.support import APP_API, DEPLOYMENT, ROOT, Desk
-from plane.test_2_definitions import KINDS
 
 APP = "guardrail"
 
@@ -178,21 +177,3 @@ def test_an_upgrade_moves_the_pin_and_shows_what_changes(desk: Desk, checkout: C
         return str(next(one["emptyDir"]["sizeLimit"] for one in pod["volumes"] if one["name"] == "shm"))
 
     desk.until("the Deployment has it", lambda: shared_memory() == "9Gi", app=APP)
-
-
-def test_the_addon_installs_where_there_is_nothing_of_ours(desk: Desk, checkout: Checkout) -> None:
-    client = desk.plane.clusters[HUB].client
-    desk.vela("delete", APP, "-n", "default", "--yes", "--wait")
-    for file in desk.definitions():
-        client.delete(APP_API, KINDS[file.parent.name], file.stem, SYSTEM)
-    desk.until("no revision is left", lambda: not any(desk.revisions(file.stem) for file in desk.definitions()))
-
-    addon = checkout.folder / "addon"
-    assert checkout.sailplan("definitions", "package", str(addon)).code == 0
-    desk.vela("addon", "enable", str(addon), "--yes", timeout=200)
-    assert "sailplan" in desk.vela("addon", "list")
-    for file in desk.definitions():
-        desk.until(f"{file.stem} can be pinned", lambda name=file.stem: desk.revisions(name) == [f"{name}-v1.0.0"])
-    assert checkout.sailplan("definitions", "publish").out.splitlines()[-1].startswith("nothing to publish")
-    desk.vela("addon", "disable", "sailplan", "--yes", timeout=200)
-    desk.until("its definitions are gone", lambda: client.find(APP_API, "TraitDefinition", "gpu", SYSTEM) is None)

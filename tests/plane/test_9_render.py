@@ -1,33 +1,40 @@
-"""What `sailplan render` says without a cluster is what clusters get. (The fleet's environments: see the delivery.)"""
+"""What `sailplan render` says without a cluster is what clusters get: every app (the fleet: see the delivery)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import yaml
 
+from plane import test_4_delivery
 from plane.likeness import unlike
 from plane.support import ROOT, Desk
 
-SMALL = [
-    file.parent.name
-    for file in sorted((ROOT / "applications").glob("*/app.yaml"))
-    if len(yaml.safe_load(file.read_text())["spec"]["environments"]) == 1
-]
+APPS = sorted({file.parent.name for file in (ROOT / "applications").glob("*/app.yaml")} - {test_4_delivery.APP})
 
 
-@pytest.fixture(params=SMALL)
-def live(request: pytest.FixtureRequest, published: Desk) -> Iterator[str]:
+@pytest.fixture(params=APPS)
+def live(request: pytest.FixtureRequest, published: Desk) -> Iterator[tuple[str, list[str]]]:
+    """An app in all its environments."""
     app = str(request.param)
+    intent = yaml.safe_load((ROOT / "applications" / app / "app.yaml").read_text())
     published.remove(app)
     published.up(published.compose(app))
+    for environment in intent["spec"]["environments"]:
+        if gate(environment) == "approve":
+            published.approve(app, environment)
     published.until_phase(app, "running")
-    yield app
+    yield app, intent["spec"]["environments"]
     published.remove(app)
 
 
-def test_the_cluster_got_what_was_rendered(published: Desk, live: str) -> None:
-    (environment,) = yaml.safe_load((ROOT / "applications" / live / "app.yaml").read_text())["spec"]["environments"]
-    found = unlike(published, live, environment)
+def gate(environment: str) -> Any:
+    return yaml.safe_load((ROOT / f"catalog/environments/{environment}.yaml").read_text())["spec"].get("gate")
+
+
+def test_the_cluster_got_what_was_rendered(published: Desk, live: tuple[str, list[str]]) -> None:
+    app, environments = live
+    found = [f"{one}: {line}" for one in environments for line in unlike(published, app, one)]
     assert not found, "\n".join(found)
