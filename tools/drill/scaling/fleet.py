@@ -7,6 +7,7 @@ target serves is in the engine's words, and carries the engine's labels only.
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
@@ -109,13 +110,21 @@ def _page(model: str, gauges: Gauges) -> str:
     return "".join(f"# TYPE vllm:{name} gauge\nvllm:{name}{labels} {float(value)}\n" for name, value in rows.items())
 
 
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing when a Prometheus that died no longer wants its answer; anything else is said as ever."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 class Server:
     """Serves the fleet's targets and pages on loopback until it is stopped."""
 
     def __init__(self, fleet: Fleet, port: int) -> None:
         self._address = f"127.0.0.1:{port}"
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), self._handler(fleet))
-        self._http.daemon_threads = True
+        self._http = _Http(("127.0.0.1", port), self._handler(fleet))
         self._thread = threading.Thread(target=self._http.serve_forever, name="metrics of pods", daemon=True)
         self._thread.start()
 
