@@ -8,7 +8,8 @@ from typing import Any
 
 from sailplan.compose import component_name
 from sailplan.errors import UsageError
-from sailplan.model import Catalog
+from sailplan.knobs import definition
+from sailplan.model import EDGE, Catalog
 from sailplan.names import unknown
 
 
@@ -129,7 +130,7 @@ def _capabilities(catalog: Catalog) -> list[Item]:
                 name,
                 _joined(spec.get("traits", ())),
                 _joined(spec.get("needs", ())),
-                _joined(spec.get("models", ())) or "any",
+                _joined(spec.get("models", ())) or ("edges" if definition(document) == EDGE else "any"),
                 document.description,
             ),
             (_joined(spec.get("requires", ())), _joined(spec.get("conflicts", ())), _joined(spec.get("knobs", ()))),
