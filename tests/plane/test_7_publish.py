@@ -5,6 +5,7 @@ The tests of this file are one story and run in its order; afterwards the hub ha
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,8 +37,12 @@ def _as_before(published: Desk) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """This checkout as it was when the story began: people may be working on it meanwhile."""
-    return copied(ROOT, tmp_path_factory.mktemp("source"))
+    """This checkout as it was when the story began, with two applications: `publish` renders all there are."""
+    folder = copied(ROOT, tmp_path_factory.mktemp("source"))
+    for app in (folder / "applications").iterdir():
+        if app.name not in (APP, "inference-fleet"):
+            shutil.rmtree(app)
+    return folder
 
 
 @pytest.fixture

@@ -96,6 +96,13 @@ def test_what_it_waits_for_comes_first() -> None:
     assert updating.reasons == ("1/1 ready, serving", "gpu: not there")
 
 
+def test_a_component_without_a_deployment_is_what_the_hub_says() -> None:
+    quota = {"healthy": True, "message": "in force: pods 1 of 10", "traits": []}
+    found = part(MODEL, "local", "live", quota, NOTHING)
+    assert (found.health, found.message) == ("healthy", "in force: pods 1 of 10")
+    assert part(MODEL, "local", "live", {"healthy": False, "message": "not counted yet"}, NOTHING).health == "unhealthy"
+
+
 def test_nothing_there_and_nobody_to_ask() -> None:
     assert part(MODEL, "local", "not reached", {}, NOTHING).health == "absent"
     silent = part(MODEL, "local", "live", {"healthy": True, "message": "1/1 ready, serving"}, None)

@@ -73,7 +73,7 @@ def part(component: Mapping[str, Any], cluster: str, where: str, service: Mappin
     own = seen.of(name)
     if not (service or own.pods or own.jobs or own.deployments):
         return Part(name, cluster, "absent", "", (), 0)
-    serves, message = _serves(component, own)
+    serves, message = _serves(component, own, service)
     traits = [] if where == "live" else _unhealthy(service)
     healthy = serves and (where != "deploying" or bool(service.get("healthy")))
     # A rollout beside what serves, or a replica more than there are GPUs, is worth a word though all is healthy.
@@ -85,9 +85,10 @@ def part(component: Mapping[str, Any], cluster: str, where: str, service: Mappin
     return Part(name, cluster, "healthy" if healthy else "unhealthy", said, tuple(more), gpus)
 
 
-def _serves(component: Mapping[str, Any], own: Seen) -> tuple[bool, str]:
+def _serves(component: Mapping[str, Any], own: Seen, service: Mapping[str, Any]) -> tuple[bool, str]:
     if not own.deployments:
-        return False, ""
+        # Not there yet, or nothing that has one: a quota.
+        return bool(service.get("healthy")), str(service.get("message") or "") if service.get("healthy") else ""
     return reasons.deployment(own.deployments[0], component.get("properties", {}).get("replicas"))
 
 
