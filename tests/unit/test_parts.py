@@ -100,7 +100,8 @@ def test_a_component_without_a_deployment_is_what_the_hub_says() -> None:
     quota = {"healthy": True, "message": "in force: pods 1 of 10", "traits": []}
     found = part(MODEL, "local", "live", quota, NOTHING)
     assert (found.health, found.message) == ("healthy", "in force: pods 1 of 10")
-    assert part(MODEL, "local", "live", {"healthy": False, "message": "not counted yet"}, NOTHING).health == "unhealthy"
+    waits = part(MODEL, "local", "deploying", {"healthy": False, "message": "not counted yet"}, NOTHING)
+    assert (waits.health, waits.message) == ("unhealthy", "not counted yet")
 
 
 def test_nothing_there_and_nobody_to_ask() -> None:

@@ -80,6 +80,8 @@ def part(component: Mapping[str, Any], cluster: str, where: str, service: Mappin
     why = _pods(own.pods) if healthy else _why(own)
     # What everything else waits for comes first.
     first = [one for one in traits if one.startswith(_WEIGHTS) or not own.deployments]
+    # Of a component that is not there yet the hub only repeats what some trait says (measured).
+    message = message if own.deployments or not first else ""
     said, *more = dict.fromkeys([*first, *([message] if message else []), *why, *traits]) or [""]
     gpus = reasons.gpus(own.pods, RESOURCE)
     return Part(name, cluster, "healthy" if healthy else "unhealthy", said, tuple(more), gpus)
@@ -88,7 +90,7 @@ def part(component: Mapping[str, Any], cluster: str, where: str, service: Mappin
 def _serves(component: Mapping[str, Any], own: Seen, service: Mapping[str, Any]) -> tuple[bool, str]:
     if not own.deployments:
         # Not there yet, or nothing that has one: a quota.
-        return bool(service.get("healthy")), str(service.get("message") or "") if service.get("healthy") else ""
+        return bool(service.get("healthy")), str(service.get("message") or "")
     return reasons.deployment(own.deployments[0], component.get("properties", {}).get("replicas"))
 
 
