@@ -203,7 +203,7 @@ def test_an_update_that_gets_nowhere_ends_with_a_reason_and_takes_nothing_away(
     said = published.sailplan("status", APP, "--watch", code=1)
     assert "dev (namespace llm-dev): failed" in said
     assert "deploy-dev-withheld gave up" in said
-    assert "weights still loading" in said
+    assert "0/1 ready, 1 up to date" in said
     assert {environment: route_uid(published, environment) for environment in before} == before
     client, namespace = published.cluster("production")
     assert client.get(*DEPLOYMENT, MODEL, namespace)["status"]["readyReplicas"] == 1
