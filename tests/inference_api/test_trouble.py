@@ -41,7 +41,8 @@ def test_a_backend_that_is_down(start: Callable[..., Edge]) -> None:
 
 def test_a_backend_whose_name_nobody_knows(start: Callable[..., Edge]) -> None:
     edge = start(BACKEND_URL="http://nowhere.invalid:8000/v1", MODEL="m")
-    assert edge.chat().status_code == 502
+    # The second where nobody answers questions about names at all.
+    assert edge.chat().status_code in (502, 504)
 
 
 def test_a_backend_that_comes_back(start: Callable[..., Edge], backend: Backend) -> None:

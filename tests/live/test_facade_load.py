@@ -6,6 +6,7 @@ Figures are printed. Asserted is what no slow machine excuses: nothing lost or m
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,6 +48,12 @@ def memory(edge: Edge) -> float:
     return pages * resource.getpagesize() / MIB
 
 
+def busy(edge: Edge) -> float:
+    """Seconds of a processor that the facade has used."""
+    fields = Path(f"/proc/{edge.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def show(name: str, seen: Load) -> None:
     middle, tail = (seen.percentile(part) * 1000 for part in (0.5, 0.99))
     print(f"  {name:<42} p50 {middle:8.2f} ms   p99 {tail:8.2f} ms   {seen.rate:7.0f} requests/s", flush=True)
@@ -55,6 +62,7 @@ def show(name: str, seen: Load) -> None:
 def test_latency_rate_and_memory(edge: Edge, sim: Sim) -> None:
     """10,000 requests through the facade and as many past it, turn by turn: both meet the same machine."""
     run(edge.url, 1, 50)
+    began = busy(edge)
     for clients, rounds in ((1, 4), (16, REQUESTS // ROUND - 4)):
         through, direct = Load(), Load()
         for number in range(rounds):
@@ -67,6 +75,7 @@ def test_latency_rate_and_memory(edge: Edge, sim: Sim) -> None:
         middle, tail = ((through.percentile(part) - direct.percentile(part)) * 1000 for part in (0.5, 0.99))
         print(f"  {'added':<42} p50 {middle:8.2f} ms   p99 {tail:8.2f} ms", flush=True)
     end = memory(edge)
+    print(f"  processor time of the facade {(busy(edge) - began) / REQUESTS * 1000:.2f} ms a request", flush=True)
     print(f"  memory after 4,500 requests {warm:.1f} MiB, after {REQUESTS} {end:.1f} MiB", flush=True)
     assert edge.metric("inference_api_requests_total", path="/v1/chat/completions", status="200") == REQUESTS + 50
     assert end - warm < 5
