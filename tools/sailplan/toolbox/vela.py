@@ -113,7 +113,9 @@ def definition(file: Path) -> dict[str, Any]:
         done = _run(Path(folder), "def", "apply", str(file.absolute()), "--dry-run")
     if done.code:
         raise proc.failed(done, f"vela cannot read {file.name}", f"vela def vet {file}")
-    made: dict[str, Any] = yaml.load(done.stdout, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    # Vela prints what it thinks of a definition's CUE in front of the object.
+    text = done.stdout[max(0, done.stdout.find("apiVersion:")) :]
+    made: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return made
 
 
