@@ -32,7 +32,7 @@ def closed(ground: Ground) -> list[Figure]:
     held, flaps, awake = (track.path(steady) for track in (ours, theirs, twin))
     less = _less(ground)
     return [
-        settled("loop: load in four steps", ramp, _STEPS + 1),
+        settled("loop: load in four steps", ramp, _STEPS + 1, over=2),
         changes(f"loop: constant load for {_CONSTANT} s", held),
         *less,
         replicas("reference triggers: the same constant load", flaps, "flaps: why ours differ", len(flaps) > 2),
