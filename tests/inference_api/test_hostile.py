@@ -149,7 +149,8 @@ def read_answer(sock) -> bytes:  # type: ignore[no-untyped-def]
         if gap:
             size = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
             if len(body) >= size:
-                return data
+                # What comes behind it answers what the client sent behind its request.
+                return head + gap + body[:size]
         piece = sock.recv(65536)
         assert piece, data
         data += piece
