@@ -9,9 +9,12 @@ import pytest
 import yaml
 
 from definitions.engine import dry_run, vela
-from definitions.files import COMPONENTS, EXAMPLES, FILES, MODES
+from definitions.files import COMPONENTS, DEFINITIONS, EXAMPLES, FILES, MODES
+from sailplan.errors import ToolError
+from sailplan.toolbox.vela import definition
 
 every = pytest.mark.parametrize("definition", FILES)
+STEPS = sorted(DEFINITIONS.glob("workflowstep/*.cue"))
 
 
 def example(definition: str) -> dict[str, Any]:
@@ -52,10 +55,20 @@ def test_strings_are_quoted(definition: str) -> None:
             assert node.style == '"', node.start_mark
 
 
-@every
-def test_vela_finds_nothing_wrong(definition: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", [*FILES.values(), *STEPS], ids=lambda file: file.stem)
+def test_vela_finds_nothing_wrong(file: Path, tmp_path: Path) -> None:
     """`vela def vet` (syntax only: it passes what cannot render), and nothing that a newer CUE would want rewritten."""
-    vet = vela(["def", "vet", str(FILES[definition])], tmp_path)
+    vet = vela(["def", "vet", str(file)], tmp_path)
     assert vet.code == 0 and "succeed" in vet.stdout, vet.stderr
-    upgrade = vela(["def", "upgrade", "--validate", str(FILES[definition])], tmp_path)
+    upgrade = vela(["def", "upgrade", "--validate", str(file)], tmp_path)
     assert upgrade.code == 0 and "is up to date" in upgrade.stdout, upgrade.stdout + upgrade.stderr
+
+
+def test_what_vela_would_rewrite_is_said(tmp_path: Path) -> None:
+    """Vela puts a warning in front of the object that it prints; that is not the object."""
+    (step,) = [file for file in STEPS if file.stem == "wait-inference-ready"]
+    old = step.read_text(encoding="utf-8").replace("_|_ && ready {", "_|_ && len(serving) > 0 {")
+    file = tmp_path / "wait-inference-ready.cue"
+    file.write_text(old, encoding="utf-8")
+    with pytest.raises(ToolError, match=r"vela would rewrite wait-inference-ready.cue: Compatibility Warning"):
+        definition(file)

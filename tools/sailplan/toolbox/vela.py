@@ -113,6 +113,10 @@ def definition(file: Path) -> dict[str, Any]:
         done = _run(Path(folder), "def", "apply", str(file.absolute()), "--dry-run")
     if done.code:
         raise proc.failed(done, f"vela cannot read {file.name}", f"vela def vet {file}")
+    if not done.stdout.startswith("apiVersion:"):
+        # A warning in front of the object: it would run as something else than what is written.
+        said = done.stdout.partition("\n\n")[0]
+        raise ToolError(f"vela would rewrite {file.name}: {said}", f"vela def upgrade {file}")
     # Vela prints what it thinks of a definition's CUE in front of the object.
     text = done.stdout[max(0, done.stdout.find("apiVersion:")) :]
     made: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
