@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -64,10 +65,13 @@ def run(
     Raises:
         BuildFailed: the command does not exist or returned non-zero.
     """
-    with log.open("ab") as out:
+    # One at a time: what a command printed is read back from the log, which others may share. The lock is not on `out`,
+    # which the command's own children may keep open.
+    with log.open("ab") as guard, log.open("ab") as out:
+        fcntl.flock(guard, fcntl.LOCK_EX)
         out.write(f"$ {' '.join(map(str, argv))}\n".encode())
         out.flush()
-        began = out.tell()
+        began = log.stat().st_size
         try:
             child = subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                      env=env, cwd=cwd, process_group=0)  # fmt: skip
@@ -77,9 +81,9 @@ def run(
             _watch(child, title, lambda: status(log))
         finally:
             _end(child)
-    with log.open("rb") as text:
-        text.seek(began)
-        said = text.read().decode(errors="replace")
+        with log.open("rb") as text:
+            text.seek(began)
+            said = text.read().decode(errors="replace")
     if child.returncode != 0:
         raise explain(title, list(map(str, argv)), child.returncode, said, log)
     return said
