@@ -194,7 +194,7 @@ def test_a_body_without_end_is_left(start: Callable[..., Edge]) -> None:
 
 
 def test_a_head_that_never_ends_is_answered_and_closed(start: Callable[..., Edge]) -> None:
-    edge = start(MODEL="m", CLIENT_TIMEOUT_SECONDS="1")
+    edge = start(MODEL="m", CLIENT_TIMEOUT_SECONDS="2")
     assert edge.raw(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n").startswith(b"HTTP/1.1 408 ")
     assert edge.raw(b"") == b""
     answer = edge.raw(request(GOOD)[:-3])

@@ -47,7 +47,7 @@ class Asker(threading.Thread):
 
 def test_streams_end_in_order(start: Callable[..., Edge], backend: Backend) -> None:
     """Not ready at once; still served for a moment; then closed to all but the stream, which ends whole."""
-    edge = start(MODEL="m", DRAIN_SECONDS="3", STOP_TIMEOUT_SECONDS="80")
+    edge = start(MODEL="m", DRAIN_SECONDS="10", STOP_TIMEOUT_SECONDS="80")
     end, backend.behaviour = stream_of(backend)  # type: ignore[assignment]
     asker = Asker(edge)
     assert edge.client.get("/healthz").status_code == 200

@@ -24,7 +24,7 @@ KEEP_SECONDS = 4.0
 OLDEST_SECONDS = 30.0
 """How old a connection may get. Behind a Service it leads to one pod for good; pods that come later want work, too."""
 
-STALE_SECONDS = 1.0
+STALE_SECONDS = 2.0
 """A kept connection that the backend had closed fails at once; what fails later was at work, and is not sent twice."""
 
 _LOST = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)

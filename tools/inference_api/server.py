@@ -24,7 +24,7 @@ KEEP_ALIVE_SECONDS = 75
 
 LARGEST_HEAD = 64 * 1024
 
-LAST_WORDS_SECONDS = 1.0
+LAST_WORDS_SECONDS = 3.0
 """For clients to take the news that their request was ended."""
 
 
