@@ -17,8 +17,8 @@ TOUR = [step for where, made in blocks((ROOT / "README.md").read_text()) if wher
 """README's commands for a cluster, with what they print."""
 
 _UNIX = ("awk", "cat", "date", "dirname", "env", "grep", "head", "mkdir", "nice", "rm", "sed", "sh", "tail", "tr")
-_ASKED = ("git", "make")
-"""What README asks of a system, besides Python."""
+_ASKED = ("git", "make", "go")
+"""What README asks of a system, besides Python; a Go that is there need not be fetched."""
 
 _CACHES = ("CI", "HOME", "SAILPLAN_CACHE", "XDG_CACHE_HOME")
 
