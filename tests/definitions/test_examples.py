@@ -67,7 +67,7 @@ def test_vela_finds_nothing_wrong(file: Path, tmp_path: Path) -> None:
 def test_what_vela_would_rewrite_is_said(tmp_path: Path) -> None:
     """Vela puts a warning in front of the object that it prints; that is not the object."""
     (step,) = [file for file in STEPS if file.stem == "wait-inference-ready"]
-    old = step.read_text(encoding="utf-8").replace("_|_ && ready {", "_|_ && len(serving) > 0 {")
+    old = step.read_text(encoding="utf-8").replace("_|_ && len(serving) > 0 {", "_|_ && len(asked) == 0 {")
     file = tmp_path / "wait-inference-ready.cue"
     file.write_text(old, encoding="utf-8")
     with pytest.raises(ToolError, match=r"vela would rewrite wait-inference-ready.cue: Compatibility Warning"):
