@@ -316,7 +316,10 @@ class TestCompose:
 
     def test_every_value_that_a_preset_gave_has_an_origin(self) -> None:
         """Rule 7. What is left is ours: kinds, names of policies, types in overrides, steps."""
-        ours = {"name", "type", "disable", "enable", "componentNames", "resourceTypes", "path", "strategy", "policies"}
+        ours = {
+            *("name", "type", "disable", "enable", "componentNames", "resourceTypes", "path", "strategy", "policies"),
+            *("timeout", "propagation"),
+        }
         for line in sailplan("compose", "inference-fleet", "--origin").out.splitlines():
             key, _, value = line.strip().removeprefix("- ").partition(":")
             if value.strip() and "  # " not in value and not line.strip().startswith('- "'):
