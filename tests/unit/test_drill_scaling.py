@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 
 from drill.errors import DrillError
-from drill.scaling import reference
+from drill.scaling import reference, scenario
 from drill.scaling.fleet import Fleet, Server
+from drill.scaling.ground import Ground
 from drill.scaling.load import Gauges, idle, served, spread, uneven
 from drill.scaling.loops import requests
 from drill.scaling.signals import SIGNALS, amount
@@ -204,3 +206,22 @@ def test_waiting_ends_when_the_ground_is_gone() -> None:
     track = Track("case", OURS, lambda _: None, lambda: 0.0, gone)
     with pytest.raises(DrillError):
         track.reach(2)
+
+
+def test_a_case_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    ground = Ground.__new__(Ground)
+    ground.stopped = threading.Event()
+    ground._programs = []
+    track = Track("case", OURS, lambda _: None, lambda: 0.0, ground.check)
+
+    def waits(_: Ground) -> list[Any]:
+        track.reach(2, 3600)
+        return []
+
+    def fails(_: Ground) -> list[Any]:
+        raise DrillError("KEDA has died")
+
+    monkeypatch.setattr(scenario, "_CASES", (waits, fails))
+    with pytest.raises(DrillError, match="KEDA has died"):
+        scenario._side_by_side(ground)
+    assert not [one for one in threading.enumerate() if one.name.startswith("ThreadPoolExecutor")]
