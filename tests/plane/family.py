@@ -53,9 +53,11 @@ class Family:
         assert text.count(old) == 1, (file, old)
         path.write_text(text.replace(old, new), encoding="utf-8")
 
-    def get(self, namespace: str, name: str, path: str) -> httpx.Response:
-        """Ask an edge through its Service."""
-        return httpx.get(f"http://{self._address(namespace, name)}{path}", timeout=LIMIT, trust_env=False)
+    def get(self, namespace: str, name: str, path: str, key: str = "") -> httpx.Response:
+        """Ask an edge through its Service, with a key where one is given."""
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        url = f"http://{self._address(namespace, name)}{path}"
+        return httpx.get(url, headers=headers, timeout=LIMIT, trust_env=False)
 
     def chat(self, namespace: str, name: str, text: str, **more: Any) -> dict[str, Any]:
         """What an edge answers to a request that names neither model, nor temperature, nor system message."""

@@ -18,6 +18,7 @@ from podrunner.handle import running
 
 HPA = ("autoscaling/v2", "HorizontalPodAutoscaler")
 QUOTA = ("v1", "ResourceQuota")
+KEY = "key-of-team-a"
 SRE = "You are a concise SRE assistant. Prefer short, actionable answers."
 NAMESPACES = ("inference", "inference-dev", "inference-staging", "llmd-sim", "llm-sandbox")
 APPS = (
@@ -116,6 +117,16 @@ def test_path_b_the_same_edge_in_front_of_a_pool(family: Family) -> None:
     item = family.desk.plane.clusters["hub"].client.get(*DEPLOYMENT, "chat-llmd", "inference")
     for meta in (item["metadata"], item["spec"]["template"]["metadata"]):
         assert meta["labels"]["oam.ai/pool-name"] == "llmd-sim-pool"
+
+
+def test_an_edge_with_keys_answers_only_those_who_have_one(family: Family) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "edge-client-keys", "namespace": "inference"}}
+    family.desk.plane.clusters["hub"].client.apply({**secret, "stringData": {"team-a": KEY}})
+    family.change("applications/inference-llmd/app.yaml", "pool-routing]", "pool-routing, client-keys]")
+    family.deliver("inference-llmd")
+    asked = {key: family.get("inference", "chat-llmd", "/v1/models", key).status_code for key in ("", "x", KEY)}
+    assert asked == {"": 401, "x": 401, KEY: 200}
+    assert family.get("inference", "chat-llmd", "/readyz").status_code == 200
 
 
 def test_catalog_composition_has_its_autoscaler(family: Family) -> None:
