@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -337,6 +338,14 @@ def test_drift_is_noticed_and_mended(tmp_path: Path) -> None:
     assert generated.write(tmp_path) == stale
     assert generated.stale(tmp_path) == []
     assert not extra.exists()
+
+
+def test_the_url_of_an_edge_is_what_its_definition_takes() -> None:
+    """Otherwise a user and password in it pass `check`, and the hub refuses them after they were committed."""
+    backend = schema.json_schema("Edge", ROOT)["properties"]["spec"]["properties"]["backend"]["properties"]
+    parameters = schema.json_schema("inference-api", ROOT)["properties"]
+    assert backend["url"]["pattern"] == parameters["backendURL"]["pattern"]
+    assert not re.search(backend["url"]["pattern"], "http://user:password@host/v1")
 
 
 @pytest.mark.parametrize("kind", KINDS)
