@@ -35,8 +35,8 @@ def checkout(tmp_path: Path, source: Path, desk: Desk) -> Checkout:
 
 @pytest.fixture(scope="module")
 def fleet(published: Desk) -> Iterator[Desk]:
-    """The fleet, on its way to dev with downloads that take a minute."""
-    published.simulation("dev").preload(fail=(), seconds=60)
+    """The fleet, on its way to dev with downloads that take a while."""
+    published.simulation("dev").preload(fail=(), seconds=40)
     published.up(published.sailplan("compose", APP))
     yield published
     client = published.plane.clusters[HUB].client
