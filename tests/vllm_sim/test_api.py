@@ -116,7 +116,21 @@ def test_bad_requests_get_errors_in_the_engines_shape(sim: Sim, path: str, body:
         assert error["message"]
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"\xff\xfe", b"[" * 200_000, b"null", b'"x"'])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[" * 200_000,
+        b"null",
+        b'"x"',
+        b'{"messages": [{"role": "user", "content": "x"}], "temperature": 1e999}',
+        b'{"messages": [{"role": "user", "content": "x"}], "temperature": NaN}',
+        b'{"messages": [{"role": "user", "content": "\\ud800"}]}',
+        b'{"messages": [{"role": "user", "content": "x"}], "model": "\\udfff"}',
+    ],
+)
 def test_bad_json(sim: Sim, raw: bytes) -> None:
     answer = sim.client.post("/v1/chat/completions", content=raw)
     assert answer.status_code == 400

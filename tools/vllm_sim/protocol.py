@@ -63,6 +63,8 @@ def body(data: bytes) -> dict[str, Any]:
     """
     try:
         read = json.loads(data)
+        # What no answer could say again: numbers beyond a float, and halves of characters.
+        json.dumps(read, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         raise _bad("JSON decode error", None) from None
     if not isinstance(read, dict):
@@ -192,7 +194,8 @@ def _integer(read: Mapping[str, Any], field: str, least: int, most: int | None =
     if isinstance(value, bool) or not isinstance(value, int):
         raise _bad(f"{field}: a whole number is required", field)
     if value < least or (most is not None and value > most):
-        raise Refused(f"{field} must be at least {least}, got {value}.", parameter=field)
+        limit = f"at least {least}" if value < least else f"at most {most}"
+        raise Refused(f"{field} must be {limit}, got {value}.", parameter=field)
     return value
 
 

@@ -68,8 +68,9 @@ async def serve(settings: Settings) -> int:
     ending = asyncio.create_task(_end(server, stop, settings.shutdown_timeout))
     try:
         await running
-    except SystemExit as error:  # the address is taken, which uvicorn has said
-        return int(error.code or 1)
+    except SystemExit:  # the address is taken or no address, which uvicorn has said with a code of its own
+        _say(f"cannot listen on {settings.host}:{settings.port} (VLLM_SIM_HOST or --host, --port)")
+        return 1
     finally:
         ending.cancel()
     return 0
