@@ -122,9 +122,19 @@ def _read(kubeconfig: Path, context: str) -> tuple[str, ssl.SSLContext, dict[str
         headers = {"Authorization": f"Bearer {user['token']}"} if "token" in user else {}
         if not headers and "client-certificate-data" not in user:
             raise RunnerError(f"{kubeconfig}: its user has neither a token nor a certificate")
-        return str(cluster["server"]), verify, headers
-    except (OSError, yaml.YAMLError, KeyError, TypeError, StopIteration, binascii.Error, ValueError) as error:
+        return _address(str(cluster["server"])), verify, headers
+    except (
+        OSError, yaml.YAMLError, KeyError, TypeError, StopIteration, binascii.Error, ValueError, httpx.InvalidURL
+    ) as error:  # fmt: skip
         raise RunnerError(f"cannot use kubeconfig {kubeconfig}: {error!r}", "`make plane` writes one") from error
+
+
+def _address(server: str) -> str:
+    """A server's address, when it is one that can be asked."""
+    url = httpx.URL(server)
+    if url.scheme not in ("http", "https") or not url.host or not 0 <= (url.port or 0) <= 65535:
+        raise ValueError(f"server {server!r} is no https://HOST:PORT")
+    return server
 
 
 def _named(data: Any, kind: str, name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import fcntl
 import os
 import shutil
@@ -49,9 +50,22 @@ def _parser() -> argparse.ArgumentParser:
         "--images", type=Path, help="YAML: local commands by pattern of image, before the built-in ones"
     )
     parser.add_argument("--adopt", metavar="NODES", help="take nodes over from KWOK: all, or NAME,NAME")
-    parser.add_argument("--most", type=int, default=24, help="pods at once (default: 24)")
-    parser.add_argument("--back-off", type=float, default=10.0, help="seconds before a second restart (default: 10)")
+    parser.add_argument("--most", type=_count, default=24, help="pods at once (default: 24)")
+    parser.add_argument("--back-off", type=_seconds, default=10.0, help="seconds before a second restart (default: 10)")
     return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 1000")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= float(text) <= 3600:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to 3600")
 
 
 def _exec_parser() -> argparse.ArgumentParser:
@@ -68,6 +82,7 @@ def _run(args: argparse.Namespace) -> int:
 
     _complete(args)
     state: Path = args.state.absolute()
+    known = images.read(args.images)
     held = _hold(state)
     for stale in ("pods", "trial", "exec"):
         shutil.rmtree(state / stale, ignore_errors=True)
@@ -75,7 +90,7 @@ def _run(args: argparse.Namespace) -> int:
     options = Options(
         kubeconfig=args.kubeconfig,
         state=state,
-        images=images.read(args.images),
+        images=known,
         context=args.context,
         namespaces=tuple(args.namespace),
         adopt=args.adopt or "",
@@ -124,10 +139,13 @@ def _hold(state: Path) -> IO[bytes]:
     """Take a state folder for the length of this process.
 
     Raises:
-        RunnerError: another runner has it.
+        RunnerError: another runner has it, or it cannot be made.
     """
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle = (state / "lock").open("ab")
+    try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = (state / "lock").open("ab")
+    except OSError as error:
+        raise RunnerError(f"--state {state}: {error.strerror}", "name a folder that you may write") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

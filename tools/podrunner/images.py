@@ -59,8 +59,8 @@ def _unless(images: Mapping[str, Image], data: Mapping[str, Any]) -> dict[str, I
 
 def _image(row: Any) -> Image:
     command, env = (row, {}) if isinstance(row, list) else (row["command"], row.get("env") or {})
-    if not command or not all(isinstance(word, str) for word in command):
-        raise ValueError(f"{row!r} has no command")
+    if not command or not isinstance(command, list) or not all(isinstance(word, str) for word in command):
+        raise ValueError(f"{row!r} has no command that is a list of words")
     return Image(tuple(command), {str(name): str(value) for name, value in env.items()})
 
 
