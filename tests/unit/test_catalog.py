@@ -132,6 +132,11 @@ def test_what_is_wrong_in_a_file_is_said(checkout: Path, text: str | bytes, rule
     assert {finding.position.file for finding in findings} == {"catalog/models/m.yaml"}
 
 
+def test_a_misspelt_kind_may_mean_the_other_one_of_its_folder(checkout: Path) -> None:
+    (finding,) = with_model(checkout, MODEL.replace("kind: Model", "kind: Egde"))
+    assert (finding.allowed, finding.nearest, finding.fix) == ("Model, Edge", "Edge", "write kind: Edge")
+
+
 @pytest.mark.parametrize(
     "scalar",
     [*ODD, "2024-1-1 10:00:00", "1" * 40, "9" * 5000],

@@ -62,7 +62,7 @@ CASES = [
     Case(
         "SP127",
         {f"{EDGE_APP}: spec components 1 backend": "chat-edge-modle"},
-        "backend does not name one",
+        "behind it; chat-edge-modle is none",
         "chat-edge-model",
         "chat-edge",
     ),

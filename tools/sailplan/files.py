@@ -184,8 +184,9 @@ def _of_kind(document: Document, given: Any, kind: str) -> Finding | None:
         return Finding("SP004", "error", at, "kind", "kind is missing", "", kind, fix=f"write kind: {kind}")
     said = shortened(given)
     message = f"a document of kind {said} does not belong here" if given in KINDS else f"unknown kind {said}"
-    near = nearest(said, [kind])
-    return Finding("SP010", "error", at, "kind", message, said, kind, near, f"write kind: {kind}")
+    kinds = [kind, *(other for other, place in BESIDE.items() if place == kind)]
+    near = nearest(said, kinds)
+    return Finding("SP010", "error", at, "kind", message, said, ", ".join(kinds), near, f"write kind: {near or kind}")
 
 
 def _misnamed(document: Document, said: str, name: str, kind: str) -> Finding:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from sailplan.compose import component_name, engine
 from sailplan.findings import dotted, nearest
 from sailplan.knobs import definition
@@ -36,15 +39,21 @@ def nothing_behind(catalog: Catalog, app: Document) -> Problems:
         given = str(part.get("backend", part["model"]))
         near = nearest(given, engines) if "backend" in part else ""
         if wants and not engine(catalog, app, index):
-            which = "no engine" if not engines else "several engines, and backend does not name one of them"
             fix = (
                 f"write backend: {near or engines[0]}" if engines else "add a component with a model of catalog/models"
             )
-            message = f"{given} wants an engine of this application behind it; there is {which}"
+            message = f"{part['model']} wants an engine of this application behind it; {_lacking(part, engines)}"
             yield Problem(app.at(*path), dotted(path), message, given, ", ".join(engines) or "none", near, fix)
         elif "backend" in part and not wants:
             message = f"{part['model']} stands in front of no component, so backend changes nothing"
             yield Problem(app.at(*path), dotted(path), message, given, fix="delete backend")
+
+
+def _lacking(part: Mapping[str, Any], engines: Sequence[str]) -> str:
+    """Why an edge has no engine."""
+    if not engines:
+        return "there is no engine"
+    return f"{part['backend']} is none" if "backend" in part else "there are several engines, and no backend says which"
 
 
 @intent_rule("SP320", "capability for another component")
