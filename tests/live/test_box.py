@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,6 +86,7 @@ def test_it_ends_with_whoever_started_it(tmp_path: Path, number: int) -> None:
         "import sys, time; from pathlib import Path; from drill.box.outside import Box, Program\n"
         f"folder = Path({str(tmp_path)!r})\n"
         "box = Box(folder / 'box', {}, [])\n"
+        "(folder / 'short').symlink_to(box.short)\n"
         f"box.open([Program('it', ('sh', '-c', 'echo up; sleep 1000', str(folder)), {ENV}, str(folder / 'log'))])\n"
         "time.sleep(1000)\n"
     )
@@ -98,3 +100,4 @@ def test_it_ends_with_whoever_started_it(tmp_path: Path, number: int) -> None:
         child.kill()
         child.wait()
     eventually(lambda: left_over(tmp_path) == [])
+    shutil.rmtree((tmp_path / "short").resolve())  # nobody was left to do it

@@ -88,4 +88,6 @@ def test_the_whole_drill_of_the_fleet_is_quick_and_leaves_nothing(drilled: Drill
     print(f"\n  seconds: {took}, together {sum(took.values())}")
     assert {name: result.ok for name, result in results.items()} == dict.fromkeys(SCENARIOS, True)
     assert left_over(state.parent) == []
-    assert sum(took.values()) < MINUTES * 60
+    # Two cores of our own are promised; on a machine with much other work it takes as much longer.
+    crowd = max(1.0, os.getloadavg()[2] / (2 * (os.cpu_count() or 1)))
+    assert sum(took.values()) < MINUTES * 60 * crowd
