@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ import pytest
 from podrunner.errors import Refused, Unreachable
 from podrunner.images import Image
 from podrunner.plan import Look
+from podrunner.process import Process
 from podrunner.space import Space, works
 from podrunner.worker import House, Worker
 
@@ -177,6 +179,33 @@ def test_a_process_that_ignores_sigterm_is_killed(desk: Desk) -> None:
         await worker.end(1)
         assert any("is killed" in one for one in desk.said)
         assert desk.container["lastState"]["terminated"]["exitCode"] == 137
+
+    run(test)
+
+
+def test_a_command_that_cannot_be_started_costs_no_process(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a probe nor a hook that this system refuses leaves a process behind, or a second one beside it."""
+    tried: list[str] = []
+
+    async def full(_: Process, command: list[str], limit: float) -> int:
+        tried.append(command[0])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Process, "run", full)
+    probe = {"exec": {"command": ["probe"]}, "periodSeconds": 1}
+    hook = {"preStop": {"exec": {"command": ["hook"]}}}
+
+    async def test() -> None:
+        worker = desk.start({"command": ["sleep", "600"], "readinessProbe": probe, "lifecycle": hook})
+        await until("it is probed more than once", lambda: tried.count("probe") > 1)
+        pid = worker.facts.pid
+        os.kill(pid, 0)
+        await worker.end(LIMIT)
+        assert not desk.space.folder.exists()
+        assert any("preStop hook" in line and "No space" in line for line in desk.said)
+        assert len([line for line in desk.said if "runs as process" in line]) == 1
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
     run(test)
 

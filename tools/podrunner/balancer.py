@@ -79,9 +79,9 @@ class Balancer:
             front.abort()
             self._left(backend)
             return
-        front.meet(back)
         self._pipes.add(front)
         front.over = lambda: self._leave(front, backend)
+        front.meet(back)
 
     def _leave(self, front: _Pipe, backend: Backend) -> None:
         self._pipes.discard(front)

@@ -72,7 +72,10 @@ def read(container: Object, name: str, address: str, run: Run) -> Probe | None:
 
 def _check(container: Object, row: Object, address: str, limit: float, run: Run) -> Callable[[], Awaitable[bool]]:
     async def command() -> bool:
-        return await run(row["exec"]["command"], limit) == 0
+        try:
+            return await run(row["exec"]["command"], limit) == 0
+        except OSError:  # it could not be started: no sign of life, and no end of the process that is asked
+            return False
 
     async def connect() -> bool:
         return await connects(address, port(container, row["tcpSocket"]["port"]), limit)

@@ -152,6 +152,8 @@ class Runner:
         elif any(one["kind"] == "Job" for one in pod["metadata"].get("ownerReferences", [])):
             if uid not in self._pretended:
                 self._pretended[uid] = asyncio.create_task(self._pretend(pod))
+        elif any(one.name == _name(pod) for one in self._workers.values()):
+            return  # its predecessor, deleted by force, still ends: the folder is one and the same
         elif len(self._workers) >= self._options.most:
             if uid not in self._refused:
                 self._refused.add(uid)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -16,15 +13,13 @@ from .errors import NotRunnable, Refused, Unreachable
 from .images import Image
 from .plan import Look, Plan, plan
 from .probes import Probe
+from .process import Process
 from .space import Space
 from .status import Facts
 
 LONGEST_BACK_OFF = 300.0
 _FORGIVEN = 600.0
 """A process that ran that many seconds starts again without delay, as after its first end."""
-
-_LEAST_GRACE = 2.0
-"""Seconds that a process gets after SIGTERM even when the hook took all of the pod's."""
 
 _RETRY = 2.0
 
@@ -71,8 +66,7 @@ class Worker:
         self.facts = Facts(address, status.now())
         self.ending = False
         self._house = house
-        self._child: asyncio.subprocess.Process | None = None
-        self._env: Mapping[str, str] = {}
+        self._process = Process(self.name, self.container, address, space, house.say)
         self._ended = 0
         self._saying: asyncio.Task[None] | None = None
         self._task = asyncio.create_task(self._live())
@@ -113,8 +107,8 @@ class Worker:
         self._house.changed()
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
-        await self._stop(grace)
-        if self._child is not None:
+        await self._process.stop(grace)
+        if self._process.there:
             self._note_end("")
         await self._report()
         self.space.remove()
@@ -124,7 +118,7 @@ class Worker:
         self.ending = True
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
-        await self._stop(grace, hook=False)
+        await self._process.stop(grace, hook=False)
         self.space.remove()
 
     async def _live(self) -> None:
@@ -164,31 +158,26 @@ class Worker:
                     await self._report()
                 await asyncio.sleep(_RETRY)
             else:
-                self._env = made.env
                 return made
 
     async def _once(self, made: Plan) -> float:
         """Run the process until it ends or fails its probes; return the seconds it ran."""
         begun = time.monotonic()
-        with self.space.log.open("ab") as log:
-            self._child = await asyncio.create_subprocess_exec(
-                *self.space.argv(made.argv, made.env), stdin=asyncio.subprocess.DEVNULL, stdout=log,
-                stderr=asyncio.subprocess.STDOUT, start_new_session=True, cwd="/",
-            )  # fmt: skip
+        pid = await self._process.start(made)
         facts = self.facts
-        facts.phase, facts.running_since, facts.pid = "Running", status.now(), self._child.pid
+        facts.phase, facts.running_since, facts.pid = "Running", status.now(), pid
         self._house.say(f"+ {self.name} runs as process {facts.pid} on {self.address}")
         await self._report()
-        reason = await self._watch(self._child)
+        reason = await self._watch()
         if reason:
             self._house.say(f"! {self.name}: {reason}")
-            await self._stop(float(self.pod["spec"].get("terminationGracePeriodSeconds", 30)))
+            await self._process.stop(float(self.pod["spec"].get("terminationGracePeriodSeconds", 30)))
         self._note_end(reason)
         return time.monotonic() - begun
 
-    async def _watch(self, child: asyncio.subprocess.Process) -> str:
+    async def _watch(self) -> str:
         """Probe until the process ends by itself, "", or has to be ended, which is what is returned."""
-        over = asyncio.create_task(child.wait())
+        over = asyncio.create_task(self._process.wait())
         tests = asyncio.create_task(self._probe())
         try:
             await asyncio.wait({over, tests}, return_when=asyncio.FIRST_COMPLETED)
@@ -238,15 +227,14 @@ class Worker:
             await self._report()
 
     def _read(self, name: str) -> Probe | None:
-        return probes.read(self.container, name, self.address, self._run)
+        return probes.read(self.container, name, self.address, self._process.run)
 
     def _note_end(self, reason: str) -> None:
-        facts, child = self.facts, self._child
-        code = child.returncode if child is not None and child.returncode is not None else -signal.SIGKILL
-        said = "" if code == 0 else _tail(self.space)
+        facts, code = self.facts, self._process.forget()
+        said = "" if code == 0 else self._process.tail()
         facts.ended = status.ended(code, facts.running_since, reason, said)
         facts.ready = facts.started = False
-        facts.running_since, facts.pid, self._child = "", 0, None
+        facts.running_since, facts.pid = "", 0
         self._ended += 1
         why = f"signal {-code}" if code < 0 else f"exit code {code}"
         self._house.say(f"- {self.name} ended: {reason or why}{f': {said}' if said else ''}")
@@ -271,69 +259,5 @@ class Worker:
         await asyncio.sleep(delay)
         self.facts.restarts += 1
 
-    async def _stop(self, grace: float, *, hook: bool = True) -> None:
-        """End the process, if there is one: hook, SIGTERM, SIGKILL."""
-        child = self._child
-        if child is None:
-            return
-        deadline = time.monotonic() + grace
-        if hook:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._hook(grace), grace)
-        _signal(child, signal.SIGTERM)
-        try:
-            await asyncio.wait_for(child.wait(), max(_LEAST_GRACE if grace else 0.0, deadline - time.monotonic()))
-        except TimeoutError:
-            self._house.say(f"! {self.name} did not end within {grace:g} s and is killed")
-            _signal(child, signal.SIGKILL)
-            await child.wait()
-
-    async def _hook(self, limit: float) -> None:
-        """Run what the pod wants to happen before SIGTERM."""
-        hook = self.container.get("lifecycle", {}).get("preStop", {})
-        if "sleep" in hook:
-            await asyncio.sleep(hook["sleep"]["seconds"])
-        if "exec" in hook:
-            code = await self._run(hook["exec"]["command"], limit)
-            if code:
-                self._house.say(f"! {self.name}: the preStop hook ended with {code}")
-        if "httpGet" in hook:
-            await probes.answers(self.container, hook["httpGet"], self.address, limit)
-
-    async def _run(self, command: list[str], limit: float) -> int:
-        """Run a command as in the pod: its files, its variables, and its own ports on 127.0.0.1."""
-        own = {int(row["containerPort"]): self.address for row in self.container.get("ports", [])}
-        argv = self.space.argv(command, self._env, own)
-        with self.space.log.open("ab") as log:
-            child = await asyncio.create_subprocess_exec(
-                *argv, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
-            )
-        try:
-            return await asyncio.wait_for(child.wait(), limit)
-        except TimeoutError:
-            return 124
-        finally:
-            if child.returncode is None:
-                _signal(child, signal.SIGKILL)
-                await child.wait()
-
     async def _report(self) -> None:
         await self._house.report(self.pod, status.patch(self.pod, self.facts))
-
-
-def _signal(child: asyncio.subprocess.Process, number: int) -> None:
-    """Send a signal to the process and to those it started."""
-    if child.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, number)
-
-
-def _tail(space: Space) -> str:
-    """The last line of what a process said."""
-    try:
-        with space.log.open("rb") as log:
-            log.seek(max(0, log.seek(0, os.SEEK_END) - 2048))
-            lines = log.read().decode(errors="replace").strip().splitlines()
-    except OSError:
-        return ""
-    return lines[-1][:300] if lines else ""
