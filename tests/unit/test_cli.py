@@ -610,12 +610,15 @@ class TestTrouble:
         assert "Traceback" not in said
         assert process.returncode == 141
 
-    @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
     def test_interrupted(self, number: int, code: int, slow_vela: tuple[Path, Path]) -> None:
         program, note = slow_vela
+        default = "default_int_handler" if number == signal.SIGINT else "SIG_DFL"
         env = {**os.environ, "SAILPLAN_VELA": str(program)}
+        # Who runs the tests may have been told to ignore what a closed terminal sends.
+        script = f"import signal; signal.signal({int(number)}, signal.{default}); from sailplan.cli import main; main()"
         with subprocess.Popen(
-            [sys.executable, "-m", "sailplan", "render", "inference-fleet"],
+            [sys.executable, "-c", script, "render", "inference-fleet"],
             cwd=ROOT,
             env=env,
             stdout=subprocess.PIPE,

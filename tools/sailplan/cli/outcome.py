@@ -13,6 +13,7 @@ from sailplan.errors import FindingsError, SailplanError
 DEBUG = "SAILPLAN_DEBUG"
 INTERRUPTED = 130
 TERMINATED = 143
+HUNG_UP = 129
 BUG = 70
 
 
@@ -20,11 +21,13 @@ class Outcome:
     """Around a whole run: ends the program with the exit code that the error stands for, after saying what it was."""
 
     def __enter__(self) -> Outcome:
-        """Also ends on SIGTERM as on any error, so that programs we started are ended too."""
+        """Also ends on SIGTERM, and when the terminal is closed, as on any error: programs we started are ended too."""
         import signal
 
         terminal.use_utf8()
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup keeps its word
+            signal.signal(signal.SIGHUP, lambda *_: sys.exit(HUNG_UP))
         return self
 
     def __exit__(
