@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,3 +107,99 @@ def test_errors_are_caught_by_name() -> None:
 def test_rooms_are_small() -> None:
     long = {name: lines for name, path in MODULES.items() if (lines := len(path.read_text().splitlines())) > 280}
     assert not long
+
+
+TOOLS = PACKAGE.parent
+KNOWN = {
+    "toolchain": set(),
+    "localplane": {"toolchain"},
+    "sailplan": {"toolchain", "drill"},
+    "vllm_sim": {"sailplan"},
+    "podrunner": {"localplane"},
+    "inference_api": set(),
+    "drill": {"sailplan", "localplane", "toolchain"},
+}
+"""Packages beside each other, and which others each may import. What runs in a container of its own knows no tool."""
+
+NARROW = {
+    ("sailplan", "drill"): ("sailplan.cli.drill",),
+    ("vllm_sim", "sailplan"): ("sailplan.engineflags",),
+    ("podrunner", "localplane"): ("localplane.errors", "localplane.state"),
+}
+"""For some of these pairs: the only module that imports, or the only ones that are imported."""
+
+
+ANYTHING = ("toolchain.engine.probe",)
+"""Runs the engine's own code in a process of its own: whatever that says no with is the answer."""
+
+
+def modules(package: str) -> dict[str, Path]:
+    """All modules of a package beside sailplan, by name."""
+    found = sorted((TOOLS / package).rglob("*.py"))
+    return {".".join(path.relative_to(TOOLS).with_suffix("").parts).removesuffix(".__init__"): path for path in found}
+
+
+def outside(package: str) -> set[tuple[str, str]]:
+    """(module, imported module) wherever a package imports from another one of ours; names in modules do not count."""
+    found = set()
+    for name, path in modules(package).items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                named = {alias.name for alias in node.names}
+            else:
+                named = {node.module} if isinstance(node, ast.ImportFrom) and node.module and not node.level else set()
+            found |= {(name, one) for one in named if one.split(".")[0] in set(KNOWN) - {package}}
+    return found
+
+
+def test_every_package_is_known() -> None:
+    assert {path.parent.name for path in TOOLS.glob("*/__init__.py")} == set(KNOWN)
+
+
+@pytest.mark.parametrize("package", KNOWN)
+def test_packages_know_each_other_one_way(package: str) -> None:
+    found = outside(package)
+    assert {imported.split(".")[0] for _, imported in found} <= KNOWN[package], found
+    for importer, imported in found:
+        narrow = NARROW.get((package, imported.split(".")[0]))
+        assert narrow is None or importer in narrow or imported in narrow, (importer, imported)
+
+
+@pytest.mark.parametrize("package", sorted(set(KNOWN) - {"sailplan"}))
+def test_other_packages_keep_the_house_rules_too(package: str) -> None:
+    """Small rooms, docstrings, no net for errors without a name, none for all that does not raise again."""
+    for name, path in modules(package).items():
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        assert len(text.splitlines()) <= 280, name
+        assert ast.get_docstring(tree) or not tree.body, name
+        for node in ast.walk(tree) if name not in ANYTHING else ():
+            if isinstance(node, ast.ExceptHandler):
+                kind = node.type.id if isinstance(node.type, ast.Name) else ast.dump(node.type) if node.type else ""
+                again = any(isinstance(one, ast.Raise) for one in ast.walk(node))
+                assert kind not in ("", "Exception") and (kind != "BaseException" or again), (name, node.lineno)
+
+
+def test_help_imports_no_server_and_no_drill() -> None:
+    heavy = {
+        "drill",
+        "podrunner",
+        "vllm_sim",
+        "inference_api",
+        "localplane",
+        "starlette",
+        "uvicorn",
+        "httpx",
+        "asyncio",
+    }
+    ask = (
+        "import sys\n"
+        "from sailplan.cli import main\n"
+        "sys.argv = ['sailplan', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(','.join(sys.modules), file=sys.stderr)\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(TOOLS)}
+    done = subprocess.run([sys.executable, "-c", ask], env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert "drill" in done.stdout  # the command is listed all the same
+    assert not {name.split(".")[0] for name in done.stderr.strip().splitlines()[-1].split(",")} & heavy
