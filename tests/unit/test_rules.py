@@ -118,6 +118,13 @@ CASES = [
         "SP107", {f"{FLEET}: spec components 0 set": {"gateway.requestTimeout": "1801s"}}, "out of the range", "1800s"
     ),
     Case("SP107", {f"{FLEET}: spec overrides": {"dev": {"xplane-qwen-coder": {"scaling.maxReplicas": 9}}}}, "9 is out"),
+    Case("SP107", {f"{SRE}: spec components 0 set": {"prompt.system": " "}}, "says nothing", app="catalog-sre"),
+    Case(
+        "SP107",
+        {f"{SRE}: spec components 0 set": {"prompt.system": "x" * 16385}},
+        "has 16385 characters; at most 16384",
+        app="catalog-sre",
+    ),
     Case("SP108", {f"{FLEET}: spec components 0 profile": "l40"}, "unknown profile of qwen-coder l40", "l4"),
     Case("SP109", {f"{FLEET}: spec components": []}, "components is empty"),
     Case("SP109", {f"{FLEET}: spec environments": []}, "environments is empty"),

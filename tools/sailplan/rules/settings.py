@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,7 +35,8 @@ def out_of_range(catalog: Catalog, app: Document) -> Problems:
         turnable = knobs(model, chosen)
         for name, value in wishes.items():
             knob = turnable.get(name)
-            kind = _kind(knob, schemas, definition(model)) if knob else ""
+            taken = _parameter(knob, schemas, definition(model)) if knob else {}
+            kind = _kind(knob, taken) if knob else ""
             if knob and kind and not _is(value, kind):
                 given = "text" if isinstance(value, str) else shortened(value)
                 message = f"{name} is {given}, not {WORDS[kind]}"
@@ -53,6 +55,11 @@ def out_of_range(catalog: Catalog, app: Document) -> Problems:
                     nearest(str(value), map(str, knob.allowed)) if knob.allowed else "",
                     f"{knob.description}; see {knob.position}" if knob.description else f"see {knob.position}",
                 )
+            elif knob and isinstance(value, str) and (wrong := _unfit(value, taken)):
+                message, allowed = wrong
+                fix = knob.description or f"see {knob.position}"
+                where = dotted((*path, name))
+                yield Problem(app.at(*path, name), where, f"{name} {message}", shortened(value), allowed, fix=fix)
 
 
 def _wishes(catalog: Catalog, app: Document) -> Iterator[tuple[Path, Document, list[Document], Mapping[str, Any]]]:
@@ -86,13 +93,28 @@ def _refused(
     return Problem(app.at(*path), dotted(path), message, f"{name}: {shortened(value)}", allowed, near, fix)
 
 
-def _kind(knob: Knob, schemas: Mapping[str, Mapping[str, Any]], component: str) -> str:
-    """Type of the parameter that a knob turns; the knob's own when the definition does not say."""
+def _parameter(knob: Knob, schemas: Mapping[str, Mapping[str, Any]], component: str) -> Mapping[str, Any]:
+    """JSON Schema of the parameter that a knob turns; empty when there is none."""
     head, *rest = knob.target
     name, path = (component, rest) if head == "properties" else (str(rest[0]), rest[1:])
-    found = parameter(schemas.get(name, {}), tuple(path)) or {}
-    kind = str(found.get("type", "")) or knob.type
+    return parameter(schemas.get(name, {}), tuple(path)) or {}
+
+
+def _kind(knob: Knob, taken: Mapping[str, Any]) -> str:
+    """Type of the parameter that a knob turns; the knob's own when the definition does not say."""
+    kind = str(taken.get("type", "")) or knob.type
     return kind if kind in TYPES else ""
+
+
+def _unfit(value: str, taken: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Why the definition will refuse a text, and what it takes; numbers have the knob's own bounds."""
+    most, form = int(taken.get("maxLength", len(value))), str(taken.get("pattern", ""))
+    if len(value) > most:
+        return f"has {len(value)} characters; at most {most}", f"at most {most} characters"
+    # Elsewhere $ is the end of all, here it also stands before a last newline.
+    if form and not re.search(re.sub(r"\$$", r"\\Z", form), value):
+        return ("says nothing" if not value.strip() else "is not of the form that is wanted"), f"text like {form}"
+    return None
 
 
 def within(value: Any, low: Any, high: Any, allowed: Sequence[Any] | None) -> bool:
