@@ -144,6 +144,8 @@ class Box:
                 self._inbox(process).close()
             try:
                 process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                pass  # it goes with the namespaces now; this is no reason to lose a scenario's figures
             finally:
                 process.kill()
                 process.wait()
