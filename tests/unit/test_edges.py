@@ -11,7 +11,8 @@ import pytest
 from sailplan import listing, workflow
 from sailplan.compose import components, compose, engine
 from sailplan.describe import describe
-from sailplan.model import EDGE, Catalog, Component, Document
+from sailplan.model import EDGE, ENGINE, Catalog, Component, Document
+from sailplan.rules.edges import TRAITS
 from unit.catalogs import ROOT, repository
 from unit.plain import PRODUCTION, app, document
 from unit.plain import catalog as plain
@@ -146,3 +147,10 @@ def test_constants_are_those_of_the_definitions() -> None:
     assert f'image: *"{facts.EDGE_IMAGE}"' in edge
     served = (ROOT / "definitions/component/vllm-model.cue").read_text(encoding="utf-8")
     assert f"port: {facts.PORT}, targetPort" in served
+
+
+def test_which_trait_goes_with_which_component_is_what_definitions_say() -> None:
+    said = {file.stem: file.read_text(encoding="utf-8") for file in (ROOT / "definitions/trait").glob("*.cue")}
+    for component, words in ((EDGE, "goes with an inference-api component"), (ENGINE, "goes with a vllm-model")):
+        assert {name for name, text in said.items() if f"{name} {words}" in text} == set(TRAITS[component])
+    assert set(said) == {name for names in TRAITS.values() for name in names}

@@ -82,6 +82,17 @@ CASES = [
         app="catalog-sre",
     ),
     Case(
+        "SP129",
+        {"edges/llama32-1b: spec traits gpu": {}},
+        "gpu is a trait of vllm-model; llama32-1b is for inference-api",
+        app="catalog-sre",
+    ),
+    Case(
+        "SP129",
+        {"models/qwen3-8b: spec traits prompt-policy": {}},
+        "prompt-policy is a trait of inference-api; qwen3-8b is for vllm-model",
+    ),
+    Case(
         "SP301",
         {f"{SRE}: spec components 0 capabilities 1": "pool-routing"},
         "the traits model-config and llmd-routing: both say which backend is asked",

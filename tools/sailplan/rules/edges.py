@@ -1,4 +1,4 @@
-"""SP126, SP127, SP320: edges, and what stands behind them."""
+"""SP126 to SP129, SP320: edges, and what stands behind them."""
 
 from __future__ import annotations
 
@@ -86,3 +86,38 @@ def other_parameters(catalog: Catalog) -> Problems:
             right = "edgeProperties" if wrong == "properties" else "properties"
             message = f"{wrong} are not those of {definition(document)}"
             yield Problem(document.at(*path), dotted(path), message, wrong, right, fix=f"write {right}, or component")
+
+
+TRAITS = {
+    EDGE: ("inference-autoscaling", "inference-queue-scaling", "llmd-routing", "model-config", "prompt-policy"),
+    ENGINE: (
+        "ai-gateway-route",
+        "external-secret",
+        "gpu",
+        "http-route",
+        "keda-saturation-scaling",
+        "kv-offload",
+        "lora-canary",
+        "network-policy",
+        "observability",
+        "prefix-cache",
+        "preload",
+    ),
+}
+"""Traits by the component that they go with. A test holds this against what the definitions refuse."""
+
+
+@catalog_rule("SP129", "trait of the other component")
+def other_traits(catalog: Catalog) -> Problems:
+    """A trait of ours is for engines or for edges, and refuses any other workload, on the hub at the latest."""
+    for document in (*catalog.presets.values(), *catalog.capabilities.values()):
+        own = definition(document)
+        for name in document.spec.get("traits", {}):
+            whose = next((one for one, traits in TRAITS.items() if name in traits), own)
+            if own in TRAITS and whose != own:
+                path = ("spec", "traits", name)
+                message = f"{name} is a trait of {whose}; {document.name} is for {own}"
+                near = nearest(name, TRAITS[own])
+                allowed = ", ".join(TRAITS[own])
+                fix = f"did you mean {near}?" if near else f"delete {name}"
+                yield Problem(document.at(*path), dotted(path), message, name, allowed, near, fix)
