@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from podrunner.cli import main
+from podrunner.cli import command, main
 
 TOKEN = "a-token-that-nobody-may-see"
 
@@ -90,6 +90,19 @@ def test_options(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[
     assert got == code
     assert word in said
     assert not (tmp_path / "state").exists()
+
+
+def test_a_command_beside_the_pods_leaves_none_of_its_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_KEY", TOKEN)
+    (tmp_path / "hosts").write_text("127.0.0.1 localhost\n")
+    argv = command(tmp_path / "hosts", ["true"], once=True)
+    files = list((tmp_path / "exec").rglob("*.json"))
+    assert [TOKEN in file.read_text() for file in files] == [True]
+    assert [file.stat().st_mode & 0o077 for file in files] == [0]
+    subprocess.run(argv, capture_output=True, timeout=60, check=False)  # 125 where there are no namespaces
+    assert not [file for file in files if file.exists()]
 
 
 def test_a_state_that_is_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,20 +158,21 @@ def _exec(args: argparse.Namespace) -> int:
     hosts = args.state.absolute() / (f"hosts.d/{args.namespace}" if args.namespace else "hosts")
     if not hosts.is_file():
         raise RunnerError(f"{hosts} is not there", "does a runner with this --state run, and has it such pods?")
-    argv = command(hosts, args.command)
+    argv = command(hosts, args.command, once=True)
     os.execv(argv[0], argv)
 
 
-def command(hosts: Path, wanted: Sequence[str]) -> list[str]:
+def command(hosts: Path, wanted: Sequence[str], once: bool = False) -> list[str]:
     """The argument list of a command that has a file for /etc/hosts; otherwise as the caller is.
 
     Args:
         hosts: `hosts`, or one of `hosts.d`, of a runner's state.
         wanted: program and arguments.
+        once: whether it is used once only, and leaves no file then.
     """
     place = hosts.parent if hosts.name == "hosts" else hosts.parent.parent
     space = Space(place / "exec" / f"{os.getpid()}-{time.monotonic_ns()}", str(hosts))
-    return space.argv(wanted, os.environ, tied=False)
+    return space.argv(wanted, os.environ, tied=False, once=once)
 
 
 def _say(text: str) -> None:

@@ -75,14 +75,16 @@ class Space:
         forward: Mapping[int, str] | None = None,
         *,
         tied: bool = True,
+        once: bool = True,
     ) -> list[str]:
-        """The argument list that runs a command in here, once where it is tied.
+        """The argument list that runs a command in here.
 
         Args:
             command: program and arguments.
             env: its variables, on top of the few that every program needs.
             forward: see inside.py.
             tied: whether it dies with this process.
+            once: whether the list is used once only; its file, which may hold secrets, goes with that.
         """
         scratch = self.folder / "scratch"
         scratch.mkdir(exist_ok=True)
@@ -91,8 +93,7 @@ class Space:
             "binds": self._binds,
             "scratch": str(scratch),
             "forward": [[port, address] for port, address in (forward or {}).items()],
-            # It may hold secrets. One that is not tied to us may be used several times.
-            "once": tied,
+            "once": once,
             "parent": os.getpid() if tied else None,
         }
         self._used += 1
