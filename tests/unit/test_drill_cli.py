@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,14 @@ def test_the_list_names_all_and_what_is_missing() -> None:
     done = drill("--list")
     assert done.returncode == 0
     assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == list(SCENARIOS)
+
+
+def test_the_list_for_machines() -> None:
+    done = drill("--list", "-o", "json")
+    assert done.returncode == 0
+    rows = json.loads(done.stdout)
+    assert [row["name"] for row in rows] == list(SCENARIOS)
+    assert all(isinstance(row["missing"], list) and row["title"] for row in rows)
 
 
 def test_the_command_line_does_not_import_drills_until_asked() -> None:

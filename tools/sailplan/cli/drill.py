@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +17,7 @@ from sailplan.errors import ToolError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drill.model import Result, Scenario
+    from drill.model import Need, Result, Scenario
 
 app = application()
 
@@ -65,7 +66,7 @@ def drill(
     """
     chosen = _chosen(scenarios or ())
     if listing:
-        terminal.out(_table(chosen))
+        terminal.out(_listed(chosen) if output is Format.json else _table(chosen))
         return
     _writable(report)
     root = options.root(catalog)
@@ -102,10 +103,21 @@ def _table(scenarios: Sequence[Scenario]) -> str:
     return terminal.table(("scenario", "missing here", "what it shows"), rows)
 
 
+def _listed(scenarios: Sequence[Scenario]) -> str:
+    from drill.needs import missing
+
+    rows = [{"name": one.name, "title": one.title, "missing": _names(missing(one.needs))} for one in scenarios]
+    return json.dumps(rows, indent=2)
+
+
+def _names(needs: Sequence[Need]) -> list[str]:
+    return [need.name for need in needs]
+
+
 def _needed(scenario: Scenario) -> str:
     from drill.needs import missing
 
-    return ", ".join(need.name for need in missing(scenario.needs)) or "-"
+    return ", ".join(_names(missing(scenario.needs))) or "-"
 
 
 def _writable(report: str) -> None:
