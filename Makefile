@@ -30,10 +30,11 @@ demo: setup ## Compose and render the fleet for three environments with the real
 test: setup schemas ## Run every test that needs neither cluster, engine nor benchmark
 	@$(VENV)/python -m pytest -n auto -m "$(PLAIN)" $(PYTEST_ARGS)
 
-test-all: ## Run every test but those of a live cluster, one group after the other
+test-all: ## Run every test, one group after the other
 	@$(MAKE) test
 	@$(MAKE) test-engine
 	@$(MAKE) test-plane
+	@$(MAKE) test-live
 
 engine: venv ## Install the pinned vLLM for a CPU, whose code some tests ask (once; 1 GB to fetch, 3 GB on disk)
 	@$(VENV)/python -m toolchain.engine ensure
@@ -70,3 +71,4 @@ clean: ## Remove .venv and what tools left; built tools stay in the cache
 	find tools tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 include make/plane.mk
+include make/live.mk

@@ -1,6 +1,7 @@
 """README's console blocks, run for real: `$ command` lines, and below each what it printed.
 
-A block is fenced as ```console. One fenced as ```console cluster needs a hub; it is not run here, the plane's tests do.
+A block is fenced as ```console. One fenced as ```console cluster needs a hub, one as ```console live the parts of a drill:
+these are not run here, the tests of the plane and the live tests do.
 A line `...` in the expected output stands for any number of lines. `python tests/transcripts/transcript.py` writes what
 the commands print now into README.md (`make docs`), keeping each `...` with the lines around it.
 """
@@ -70,7 +71,7 @@ def checkout(place: Path) -> dict[str, str]:
     return {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "120", "KUBECONFIG": os.devnull}
 
 
-def run(command: str, place: Path, environment: dict[str, str]) -> str:
+def run(command: str, place: Path, environment: dict[str, str], seconds: float = 300) -> str:
     """What a command prints on both streams, in order, and its exit code when it is not 0."""
     done = subprocess.run(
         ["/bin/sh", "-c", command],
@@ -81,7 +82,7 @@ def run(command: str, place: Path, environment: dict[str, str]) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=300,
+        timeout=seconds,
     )
     code = f"\n[exit code {done.returncode}]" if done.returncode else ""
     return (done.stdout.rstrip("\n") + code).lstrip("\n")
