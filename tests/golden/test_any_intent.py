@@ -83,6 +83,8 @@ def value(knob: Knob) -> st.SearchStrategy[Any]:
         return st.sampled_from(knob.allowed)
     if knob.name == "prompt.system":
         return st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Zs"))).map("x{}".format)
+    if knob.name == "keys.secret":
+        return NAMES
     if knob.type == "number" or knob.name == "prompt.temperature":
         return st.floats(float(knob.min or 0), float(knob.max or 1)).map(lambda number: round(number, 2))
     return st.integers(int(knob.min or 1), int(knob.max or 1))

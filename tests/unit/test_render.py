@@ -193,6 +193,18 @@ def test_refusals_of_all_environments_are_collected(catalog: Catalog) -> None:
     assert [name in text for name, text in zip(("dev", "sandbox"), said, strict=True)] == [True, True]
 
 
+@pytest.mark.parametrize("said", ["plain", "an emoji \U0001f642", "\U00010000", "\u2028", "\u00e9 \u4e16"])
+def test_any_text_reaches_the_objects(catalog: Catalog, said: str) -> None:
+    """YAML reads no pairs of surrogates, which is how JSON likes to write what lies above U+FFFF."""
+    made = compose(
+        catalog,
+        intent({"model": "llama32-1b", "name": "x", "capabilities": ["prompt-sre"], "set": {"prompt.system": said}}),
+    )
+    objects = render(catalog, made, "inference")
+    [prompt] = [item for item in objects if item["kind"] == "ConfigMap"]
+    assert said in prompt["data"].values()
+
+
 def test_an_unknown_trait_is_velas_own_error(catalog: Catalog, tmp_path: Path) -> None:
     made = compose(catalog, intent({"model": "qwen-coder-fim", "name": "x"}))
     asked = for_environment(made, catalog.environments["sandbox"])

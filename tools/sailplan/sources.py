@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from sailplan.errors import FindingsError
 from sailplan.model import Catalog, Composition, Finding, Position
 from sailplan.toolbox import git
 from sailplan.toolbox.kube import Cluster
+from sailplan.writer import dump_line
 from sailplan.written import pinned
 
 _VERSION = re.compile(r'^\s*version:\s*"([^"\n]*)"', re.MULTILINE)
@@ -76,7 +76,7 @@ def as_files(definitions: Mapping[str, Mapping[str, Any]], folder: Path) -> dict
         metadata = {key: definition["metadata"].get(key) for key in ("name", "namespace", "annotations", "labels")}
         kept: dict[str, Any] = {key: definition[key] for key in ("apiVersion", "kind", "spec")}
         kept["metadata"] = {key: value for key, value in metadata.items() if value}
-        found[name] = _written(folder, name, json.dumps(kept), "yaml")
+        found[name] = _written(folder, name, dump_line(kept), "yaml")
     return found
 
 

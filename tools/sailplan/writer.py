@@ -52,7 +52,12 @@ def dump_json(data: Any) -> str:
 
 def quote(text: str) -> str:
     """A string in double quotes, on one line, in the form that JSON and YAML share."""
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(text, ensure_ascii=False))
+    return dump_line(text)
+
+
+def dump_line(data: Any) -> str:
+    """One line that JSON and YAML read as the same: YAML has no pairs of surrogates, so an emoji stays what it is."""
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(data, ensure_ascii=False))
 
 
 def _no_comment(_: Path) -> str:

@@ -16,6 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from sailplan import writer
 from sailplan.errors import ToolError
 from sailplan.toolbox import proc
 
@@ -96,7 +97,7 @@ def dry_run(application: Mapping[str, Any], definitions: Iterable[Path]) -> list
         for file in definitions:
             (home / "definitions" / file.name).symlink_to(file)
         # JSON is YAML, and leaves nothing for a parser to retype.
-        (home / "application.yaml").write_text(json.dumps(application))
+        (home / "application.yaml").write_text(writer.dump_line(application), encoding="utf-8")
         done = _run(home, "dry-run", "--offline", "-d", "definitions", "-f", "application.yaml")
     return judge(done, application)
 
