@@ -1,6 +1,6 @@
 """README's console blocks, run for real: `$ command` lines, and below each what it printed.
 
-A block is fenced as ```console. One fenced as ```console cluster needs a hub, one as ```console live the parts of a drill:
+A block is fenced as ```console. A fence that says ```console cluster needs a hub, ```console live the parts of a drill:
 these are not run here, the tests of the plane and the live tests do.
 A line `...` in the expected output stands for any number of lines. `python tests/transcripts/transcript.py` writes what
 the commands print now into README.md (`make docs`), keeping each `...` with the lines around it.
