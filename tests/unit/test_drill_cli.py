@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,20 @@ def test_a_scenario_that_cannot_be_carried_out_fails_and_the_next_one_runs(tmp_p
     assert [result.ok for result in results] == [False, True]
     assert "did not come up" in str(results[0].figures[0].value)
     assert said == ["broken: t", "fine: "]
+
+
+def test_what_was_found_is_kept_when_a_later_one_cannot_start(tmp_path: Path) -> None:
+    def refuse(_: Context) -> Result:
+        raise ToolError("vela is missing", "make setup")
+
+    fine = Scenario("fine", "", (), lambda context: Result("fine", "", context.seconds, (Figure("x", 1),)))
+    refused = Scenario("refused", "", (), refuse)
+    last = replace(fine, name="last")
+    results = run.run([fine, refused, last], tmp_path, "app", "", lambda _: None)
+    assert [result.ok for result in results] == [True, False, True]
+    assert results[1].figures[0].value == "vela is missing (make setup)"
+    with pytest.raises(ToolError):
+        run.run([refused, fine], tmp_path, "app", "", lambda _: None)
 
 
 def test_scratch_space_is_gone_afterwards(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from drill.context import Context
 from drill.errors import DrillError
 from drill.model import Figure, Need, Result, Scenario
 from drill.needs import missing
-from sailplan.errors import ToolError
+from sailplan.errors import SailplanError, ToolError
 
 
 def ready(scenarios: Sequence[Scenario]) -> None:
@@ -45,16 +45,22 @@ def run(
         say: gets a line for people now and then.
 
     Raises:
-        SailplanError: the intent is wrong, a name is unknown, or a tool is missing or gave up.
+        SailplanError: the first scenario cannot start: the intent is wrong, or a tool is missing or gave up. What the
+            later ones raise becomes a figure, so that nothing that was found is lost.
     """
-    results = []
+    results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="sailplan-drill-", ignore_cleanup_errors=True) as folder:
         for scenario in scenarios:
             own = Path(folder, scenario.name)
             own.mkdir()
             say(f"{scenario.name}: {scenario.title}")
             context = Context(root, own, app, component, _named(say, scenario.name))
-            results.append(one(scenario, context))
+            try:
+                results.append(one(scenario, context))
+            except SailplanError as error:
+                if not results:
+                    raise
+                results.append(given_up(scenario, context, error))
     return results
 
 
@@ -67,6 +73,11 @@ def one(scenario: Scenario, context: Context) -> Result:
     try:
         return scenario.run(context)
     except DrillError as error:
-        said = error.message if not error.hint else f"{error.message} ({error.hint})"
-        figure = Figure("carried out", said, expected="to its end", ok=False)
-        return Result(scenario.name, scenario.title, context.seconds, (figure,), (), tuple(context.events))
+        return given_up(scenario, context, error)
+
+
+def given_up(scenario: Scenario, context: Context, error: SailplanError) -> Result:
+    """What is left of a scenario that did not come to its end."""
+    said = error.message if not error.hint else f"{error.message} ({error.hint})"
+    figure = Figure("carried out", said, expected="to its end", ok=False)
+    return Result(scenario.name, scenario.title, context.seconds, (figure,), (), tuple(context.events))

@@ -77,10 +77,10 @@ def drill(
     run.ready(chosen)
     results = run.run(chosen, root, application_name, component, terminal.say)
     about = f"{application_name}{f', {component}' if component else ''}"
+    terminal.out(_text(results, output, about))
     if report:
         Path(report).write_text(_text(results, Format.html, about), encoding="utf-8")
         terminal.say(f"wrote {report}")
-    terminal.out(_text(results, output, about))
     if not all_ok(results):
         raise typer.Exit(1)
 
