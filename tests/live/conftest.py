@@ -70,16 +70,3 @@ def show(result: Result, *beginnings: str) -> None:
     print("", *lines, sep="\n  ")
     assert figures, f"no figure begins with {beginnings}: {[one.name for one in result.figures]}"
     assert all(one.ok for one in figures), "\n".join(["", *lines])
-
-
-def left_over(folder: Path) -> list[str]:
-    """Command lines of other processes that name a folder."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = place.read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        if int(place.parent.name) != os.getpid() and any(str(folder) in word for word in words):
-            found.append(" ".join(words)[:200])
-    return found

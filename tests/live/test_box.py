@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.live.conftest import left_over
 
 from drill.box.namespace import enter
 from drill.box.outside import Box, Door, Program
 from drill.errors import DrillError
 from drill.gateway.client import FAILED, get
+from plane.support import left_over
 
 ENV = {"PATH": "/usr/bin:/bin"}
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.live.conftest import Drilled, left_over, show
+from tests.live.conftest import Drilled, show
+
+from plane.support import left_over
 
 
 def test_a_tenth_of_the_requests_reaches_the_canary_under_its_own_name(drilled: Drilled) -> None:

@@ -11,10 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.live.conftest import ROOT, Drilled, left_over
+from tests.live.conftest import ROOT, Drilled
 
 from drill.run import ready
 from drill.scenarios import SCENARIOS
+from plane.support import left_over
 from sailplan.errors import ToolError
 
 SAILPLAN = Path(sys.executable).with_name("sailplan")

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.live.conftest import Drilled, left_over, show
+from tests.live.conftest import Drilled, show
+
+from plane.support import left_over
 
 
 def test_engines_boot_with_the_rendered_arguments(drilled: Drilled) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.live.conftest import Drilled, left_over, show
+from tests.live.conftest import Drilled, show
 
 from drill.model import Result
 from localplane.state import planes
+from plane.support import left_over
 
 
 @pytest.fixture(scope="module")
