@@ -7,6 +7,8 @@ A skip is right on a person's machine that lacks something; in CI it is a check 
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Generator
 from typing import TypeVar
 
@@ -32,6 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Whoever starts the tests in the background makes them, and all they start, deaf to ^C, which some tests send.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[ALLOW] = os.environ.get("CI") != "true" or bool(config.getoption("--allow-skips"))
 
 
