@@ -24,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code: 0, 1 something is wrong, 2 usage, 3 a tool is missing, 130 interrupted."""
     args = _parser().parse_args(argv)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a CI's stop cleans up as ^C does
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # so does a closed terminal; nohup keeps its word
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
     try:
         return int(args.run(args, Plane(args.name, args.root, _say)))
     except (PlaneError, ToolchainError) as error:
