@@ -94,6 +94,17 @@ def test_of_several_engines_the_intent_names_one() -> None:
     assert engine(catalog(), app(*engines, {"model": "edge", "backend": "c"}), 2) == ""
 
 
+def test_a_locked_down_engine_lets_its_edge_in() -> None:
+    parts = {"model": "coder", "name": "a", "capabilities": ["locked-down"]}, {"model": "coder", "name": "b"}
+    first, second, _ = components(catalog(), app(*parts, {"model": "edge", "backend": "a"}))
+    for environment, (_, traits) in first.environments.items():
+        peer = traits["network-policy"]["clients"]["front"]
+        assert peer["labels"] == {"app.kubernetes.io/name": "front"}
+        assert peer["namespace"] == catalog().environments[environment].spec["namespace"]
+    assert "clients" not in first.traits["network-policy"]
+    assert all("network-policy" not in traits for _, traits in second.environments.values())
+
+
 def test_each_component_is_pinned_to_its_own_definition() -> None:
     made = compose(catalog(), app({"model": "coder"}, {"model": "fixed"}), {EDGE: "1.5.0"}).application
     assert [part["type"] for part in made["spec"]["components"]] == ["vllm-model@v1.2.3", "inference-api@v1.5.0"]

@@ -95,7 +95,7 @@ def _next(plane: Plane) -> str:
     return f"""\
   export KUBECONFIG={plane.kubeconfig}
   vela cluster list                                      # local, {others}
-  for f in definitions/*/*.cue; do vela def apply "$f"; done
+  sailplan definitions publish
   sailplan compose inference-fleet | vela up -f -        # dev goes live, staging waits for
   vela workflow resume inference-fleet                   # an approval
   make plane-status                                      # and plane-stop, plane-reset

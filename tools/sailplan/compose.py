@@ -112,6 +112,9 @@ def _component(catalog: Catalog, app: Document, index: int) -> Component:
     for environment in (catalog.environments[key] for key in app.spec["environments"]):
         stack = below.copy()
         layering.environment(stack, environment, name, definition)
+        for place in _in_front(catalog, app, index):
+            edge = component_name(catalog, app.spec["components"][place])
+            layering.admit(stack, edge, environment, Origin("app", app.at("spec", "components", place, "model")))
         layering.turn(stack, turnable, intent.get("set", {}), app, ("spec", "components", index, "set"))
         path = ("spec", "overrides", environment.name, name)
         own = app.spec.get("overrides", {}).get(environment.name, {}).get(name, {})
@@ -145,6 +148,16 @@ def _below(catalog: Catalog, app: Document, index: int, profile: str, chosen: Se
     served = str(_component(catalog, app, other).properties.get("servedName", behind))
     at = app.at("spec", "components", index, "backend" if "backend" in intent else "model")
     return layering.edge(model, chosen, layering.Engine(behind, served, Origin("app", at)))
+
+
+def _in_front(catalog: Catalog, app: Document, index: int) -> list[int]:
+    """Where the edges are that stand in front of the component at `index`."""
+    name = component_name(catalog, app.spec["components"][index])
+    edges = [place for place, part in enumerate(app.spec["components"]) if part["model"] in catalog.edges]
+    fronts = [
+        place for place in edges if catalog.edges[app.spec["components"][place]["model"]].spec["backend"].get("engine")
+    ]
+    return [place for place in fronts if place != index and engine(catalog, app, place) == name]
 
 
 def _finish(stack: Stack, app: Document, index: int, name: str, intent: Mapping[str, Any]) -> None:

@@ -108,6 +108,13 @@ def environment(stack: Stack, document: Document, name: str, definition: str = E
     _merge(stack, "environment", document, ("spec", "overrides", "traits"), ("traits",), only=attached)
 
 
+def admit(stack: Stack, edge: str, document: Document, origin: Origin) -> None:
+    """Let an edge of the same application ask the component, where a network policy would keep it out."""
+    if "network-policy" in stack.data["traits"]:
+        peer = {"namespace": document.spec["namespace"], "labels": {"app.kubernetes.io/name": edge}}
+        stack.put(("traits", "network-policy", "clients", edge), peer, origin)
+
+
 def turn(stack: Stack, turnable: Mapping[str, Knob], wishes: Mapping[str, Any], app: Document, at: Path) -> None:
     """Turn the knobs that a product team set."""
     for name, value in wishes.items():
