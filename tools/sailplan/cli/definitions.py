@@ -41,7 +41,7 @@ def publish(
     context: Context = "",
     catalog: options.Catalog = "",
 ) -> None:
-    """Put definitions on the hub that KUBECONFIG names; what is published under a version never changes."""
+    """Put definitions on the hub that KUBECONFIG names. What is published under a version never changes."""
     from sailplan import proof
     from sailplan import publish as library
     from sailplan.catalog import load
@@ -67,7 +67,7 @@ def publish(
 
 @app.command()
 def render(names: Names = None, catalog: options.Catalog = "") -> None:
-    """Print definitions as the Kubernetes objects that a hub gets; no cluster is asked."""
+    """Print definitions as the objects that a hub gets. No cluster is asked."""
     from sailplan import writer
     from sailplan.catalog import load
     from sailplan.publish import wanted
@@ -79,7 +79,7 @@ def render(names: Names = None, catalog: options.Catalog = "") -> None:
 
 @app.command()
 def check(names: Names = None, catalog: options.Catalog = "") -> None:
-    """Check definitions by themselves: vela accepts them, they say a version, and their example renders."""
+    """Check definitions by themselves. Vela accepts them, they say a version, and their example renders."""
     from sailplan import vetting
     from sailplan.catalog import load
 
@@ -97,7 +97,7 @@ def package(
     version: Annotated[str, typer.Option("--version", metavar="X.Y.Z", help="Version of the addon.")] = "",
     catalog: options.Catalog = "",
 ) -> None:
-    """Write the definitions as a KubeVela addon, for `vela addon enable DIR`."""
+    """Write the definitions as a KubeVela addon. `vela addon enable DIR` installs it."""
     from pathlib import Path
 
     from sailplan import __version__

@@ -51,7 +51,7 @@ def diff(
     context: Context = "",
     catalog: options.Catalog = "",
 ) -> None:
-    """Show which objects an intent would change, environment by environment."""
+    """Show which objects an intent would change, and where."""
     try:
         found = _found(name, env, against, namespace, context, catalog)
     except FindingsError as error:

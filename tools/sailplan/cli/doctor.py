@@ -34,7 +34,7 @@ def doctor(
     context: Annotated[str, typer.Option("--context", metavar="NAME", help="Context that is the hub.")] = "",
     catalog: options.Catalog = "",
 ) -> None:
-    """Check the hub that KUBECONFIG names, and the clusters of environments: versions, CRDs, namespaces, GPUs ..."""
+    """Check the hub that KUBECONFIG names, and its clusters. Looks at versions, CRDs, namespaces, GPUs and more."""
     from sailplan import doctor as library
     from sailplan import report, writer
     from sailplan.catalog import load

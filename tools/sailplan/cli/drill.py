@@ -60,7 +60,9 @@ def drill(
     ] = "",
     catalog: options.Catalog = "",
 ) -> None:
-    """Put an application under traffic on this machine: real gateway, autoscaler and engine, simulated GPUs.
+    """Put an application under traffic on this machine.
+
+    The gateway, the autoscaler and the engine are real; models are simulated where a GPU would be needed.
 
     Exit code 1 when a figure is not as promised, 3 when something that a scenario needs is not on this machine.
     """

@@ -49,7 +49,10 @@ def status(
     context: Annotated[str, typer.Option("--context", metavar="NAME", help="Context that is the hub.")] = "",
     catalog: options.Catalog = "",
 ) -> None:
-    """Show environments, components, why something is not healthy, GPUs, and which approval is waited for."""
+    """Show environments, health and GPUs of an application.
+
+    Says why something is not healthy, and which approval is waited for.
+    """
     from sailplan import status as library
     from sailplan.catalog import load
     from sailplan.toolbox.kube import hub

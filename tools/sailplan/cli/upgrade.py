@@ -19,7 +19,7 @@ def upgrade(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the difference and write nothing.")] = False,
     catalog: options.Catalog = "",
 ) -> None:
-    """Move the component pin of committed Applications to the checkout's version, and show what that changes."""
+    """Move the pin of committed Applications. It goes to the checkout's version; what that changes is shown."""
     from sailplan import committed, differences
     from sailplan import upgrade as library
 
