@@ -61,8 +61,8 @@ def root(catalog: str) -> Path:
     return find_root(Path(named) if named else None)
 
 
-def choose(catalog: str, names: Sequence[str] | None, files: Sequence[str] | None) -> Chosen:
-    """Read the catalog and the intents that were named.
+def choose(catalog: str, names: Sequence[str] | None, files: Sequence[str] | None, committed: bool = False) -> Chosen:
+    """Read the catalog and the intents that were named; with `committed` only those of the checkout.
 
     Raises:
         UsageError: nothing was named, or a name is unknown.
@@ -76,7 +76,10 @@ def choose(catalog: str, names: Sequence[str] | None, files: Sequence[str] | Non
     sources = [*(files or ()), *("-" for name in names or () if name == "-")]
     if not wanted and not sources:
         known = ", ".join(sorted(everything.apps)) or "none yet; `sailplan init` writes one"
-        raise UsageError("name an application, or a file with -f FILE", f"applications here: {known}")
+        asked = "name an application" if committed else "name an application, or a file with -f FILE"
+        raise UsageError(asked, f"applications here: {known}")
+    if committed and sources:
+        raise UsageError("an intent from stdin has no committed Application", "name an application of the checkout")
     for name in wanted:
         if name not in everything.apps:
             raise unknown("application", name, everything.apps)

@@ -23,7 +23,7 @@ def upgrade(
     from sailplan import committed, differences
     from sailplan import upgrade as library
 
-    chosen = options.choose(catalog, apps, None)
+    chosen = options.choose(catalog, apps, None, committed=True)
     for document in chosen.apps:
         moved = library.upgrade(chosen.catalog, document)
         if moved.old == moved.new:
