@@ -19,7 +19,8 @@ def make(source: Path, target: Path, models: int) -> None:
     shutil.copytree(source / "definitions", target / "definitions")
     shutil.copytree(source / "catalog", target / "catalog")
     folder = target / "catalog" / "models"
-    presets = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.yaml"))}
+    every = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.yaml"))}
+    presets = {name: text for name, text in every.items() if "\nkind: Model\n" in text}
     shutil.rmtree(folder)
     folder.mkdir()
     names = list(presets)
