@@ -6,7 +6,7 @@ the definitions' own defaults say is not repeated here; it is the layer below th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sailplan import layering, policies, workflow
@@ -109,12 +109,12 @@ def _component(catalog: Catalog, app: Document, index: int) -> Component:
 
     origins = dict(base.origins)
     environments = {}
+    edges = list(_in_front(catalog, app, name))
     for environment in (catalog.environments[key] for key in app.spec["environments"]):
         stack = below.copy()
         layering.environment(stack, environment, name, definition)
-        for place in _in_front(catalog, app, index):
-            edge = component_name(catalog, app.spec["components"][place])
-            layering.admit(stack, edge, environment, Origin("app", app.at("spec", "components", place, "model")))
+        for edge, at in edges:
+            layering.admit(stack, edge, environment, at)
         layering.turn(stack, turnable, intent.get("set", {}), app, ("spec", "components", index, "set"))
         path = ("spec", "overrides", environment.name, name)
         own = app.spec.get("overrides", {}).get(environment.name, {}).get(name, {})
@@ -150,14 +150,12 @@ def _below(catalog: Catalog, app: Document, index: int, profile: str, chosen: Se
     return layering.edge(model, chosen, layering.Engine(behind, served, Origin("app", at)))
 
 
-def _in_front(catalog: Catalog, app: Document, index: int) -> list[int]:
-    """Where the edges are that stand in front of the component at `index`."""
-    name = component_name(catalog, app.spec["components"][index])
-    edges = [place for place, part in enumerate(app.spec["components"]) if part["model"] in catalog.edges]
-    fronts = [
-        place for place in edges if catalog.edges[app.spec["components"][place]["model"]].spec["backend"].get("engine")
-    ]
-    return [place for place in fronts if place != index and engine(catalog, app, place) == name]
+def _in_front(catalog: Catalog, app: Document, name: str) -> Iterator[tuple[str, Origin]]:
+    """The edges that stand in front of the component `name`, each with the line that asks for it."""
+    for place, part in enumerate(app.spec["components"]):
+        preset = catalog.edges.get(part["model"])
+        if preset and preset.spec["backend"].get("engine") and engine(catalog, app, place) == name:
+            yield component_name(catalog, part), Origin("app", app.at("spec", "components", place, "model"))
 
 
 def _finish(stack: Stack, app: Document, index: int, name: str, intent: Mapping[str, Any]) -> None:
