@@ -22,6 +22,7 @@ PURE = (
     "knobs",
     "facts",
     "layering",
+    "defaults",
     "compose",
     "policies",
     "workflow",
@@ -90,7 +91,7 @@ def test_nouns_know_nobody() -> None:
 
 def test_compose_does_not_know_who_uses_it() -> None:
     above = ("render", "rules", "describe", "demo", "pipeline", "checks", "committed", "explain", "listing")
-    for name in ("layers", "layering", "compose", "policies", "workflow", "facts", "knobs"):
+    for name in ("layers", "layering", "defaults", "compose", "policies", "workflow", "facts", "knobs"):
         known = imports(MODULES[f"sailplan.{name}"])
         assert not {module for module in known if module.split(".")[1:2] and module.split(".")[1] in above}, name
 

@@ -169,11 +169,6 @@ CASES = [
     ),
     Case("SP124", {f"{CODER}: spec properties model maxNumSeqs": 128}, "itself has 128 for model.maxNumSeqs"),
     # Overrides that do nothing.
-    Case(
-        "SP321",
-        {"environments/dev: spec overrides properties": {"rollout": {"maxUnavailable": 2}}},
-        "rollout.maxUnavailable of xplane-qwen-coder is said for dev only",
-    ),
     Case("SP121", override("dev", "http-route", {"path": "/x"}), "no component in dev has the trait http-route"),
     Case("SP121", {f"{FLEET}: spec overrides": {"dev": {"xplane-qwen-coder": {"scaling.maxReplicas": 2}}}}, "without"),
     # GPUs.

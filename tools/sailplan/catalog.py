@@ -7,21 +7,26 @@ is wrong with files and their YAML is collected as findings; what a document may
 from __future__ import annotations
 
 import gc
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sailplan.errors import FindingsError, UsageError
 from sailplan.files import FOLDERS, SINGLES, Files, document, unreadable
 from sailplan.findings import nearest, worst_first
-from sailplan.model import Catalog, Document, Finding
+from sailplan.model import EDGE, ENGINE, Catalog, Document, Finding
 from sailplan.yamltext import Positions, parse
 
 __all__ = ["definition_files", "definitions", "find_root", "load", "nearest", "read", "read_intents", "worst_first"]
 
 DEFINITION_FOLDERS = ("component", "trait", "workflowstep", "policy")
 """Folders of `definitions/` that hold X-definitions; examples and tests lie beside them."""
+
+PARAMETERS = "catalog/schema/json/definitions"
+"""Where the parameters of definitions are, as JSON Schema; made by `sailplan schema --write`."""
 
 _VERSION = re.compile(r'^\s*version:\s*"([^"\n]*)"', re.MULTILINE)
 
@@ -73,6 +78,7 @@ def read(root: Path, only_apps: Iterable[str] | None = None) -> tuple[Catalog, l
         root=str(root),
         models=_of_kind(documents["Model"], "Model"),
         edges=_of_kind(documents["Model"], "Edge"),
+        parameters=parameters(root, (ENGINE, EDGE)),
         capabilities=documents["Capability"],
         environments=documents["Environment"],
         apps=apps,
@@ -127,6 +133,17 @@ def definitions(root: Path) -> dict[str, str]:
         head = path.read_text(encoding="utf-8", errors="replace").partition("\ntemplate:")[0]
         version = _VERSION.search(head)
         found[name] = version.group(1) if version else ""
+    return found
+
+
+def parameters(root: Path, names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+    """JSON Schema of the parameters of definitions below `root`, by name, as committed."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for name in names:
+        try:
+            found[name] = json.loads((root / PARAMETERS / f"{name}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue  # the rule about drift says so
     return found
 
 

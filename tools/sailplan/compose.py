@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sailplan import layering, policies, workflow
+from sailplan import defaults, layering, policies, workflow
 from sailplan.knobs import Knob, knobs
 from sailplan.layers import Stack
 from sailplan.model import EDGE, ENGINE, Catalog, Component, Composition, Document, Origin
@@ -54,7 +54,8 @@ def compose(catalog: Catalog, app: Document, pins: Mapping[str, str] | None = No
 
 def components(catalog: Catalog, app: Document) -> tuple[Component, ...]:
     """The components of `app`, each without and with its environments: all that rules need, without the Application."""
-    return tuple(_component(catalog, app, index) for index in range(len(app.spec["components"])))
+    made = [_component(catalog, app, index) for index in range(len(app.spec["components"]))]
+    return defaults.said(made, catalog.parameters)
 
 
 def component_name(catalog: Catalog, intent: Mapping[str, Any]) -> str:

@@ -120,6 +120,7 @@ class Catalog:
         definitions: version of every X-definition by name, `{"vllm-model": "1.0.0"}`.
         duplicates: documents whose name another one of their kind already has (a finding, not an entry above).
         edges: documents of models that somebody else serves, by name; no model has the same name.
+        parameters: JSON Schema of the parameters of every component definition, by name, as committed.
     """
 
     root: str
@@ -133,6 +134,7 @@ class Catalog:
     definitions: Mapping[str, str]
     duplicates: Sequence[Document] = ()
     edges: Mapping[str, Document] = field(default_factory=dict)
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
 
     @property
     def presets(self) -> Mapping[str, Document]:

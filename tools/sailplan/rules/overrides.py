@@ -1,15 +1,14 @@
-"""Overrides that change nothing (SP121: the next reader believes them), and those that a hub does not take (SP321)."""
+"""SP121: overrides that change nothing. Nobody notices them, and the next reader believes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sailplan.findings import dotted, shortened
 from sailplan.knobs import knobs
-from sailplan.model import Path
-from sailplan.rules.registry import Problem, Problems, component_rule, fleet_rule
-from sailplan.rules.view import Placed, View, parameter
+from sailplan.rules.registry import Problem, Problems, fleet_rule
+from sailplan.rules.view import Placed, View
 
 
 @fleet_rule("SP121", "override that changes nothing", "warning")
@@ -20,33 +19,6 @@ def unused(view: View) -> Problems:
         yield from _of_environment(view, environment)
     for placed in view.placed:
         yield from _of_intent(view, placed)
-
-
-@component_rule("SP321", "override that the hub refuses")
-def refused(view: View, placed: Placed) -> Problems:
-    """KubeVela 1.11 refuses an override of an inner property that has a default, when the base leaves it out.
-
-    It is composed and rendered all the same, and refused ("field not allowed") when the Application is applied.
-    """
-    component = placed.component
-    schema = view.parameters.get(component.definition, {})
-    for environment, (properties, _) in placed.environments:
-        for path in _leaves(properties):
-            default = (parameter(schema, path) or {}).get("default")
-            if len(path) > 1 and default is not None and _get(component.properties, path) is None:
-                message = f"{dotted(path)} of {component.name} is said for {environment} only, which KubeVela refuses"
-                fix = f"say it in the model or a capability too: {shortened(default)} is the default"
-                given = shortened(_get(properties, path))
-                whole = ("properties", *path)
-                yield Problem(placed.at(environment, *whole), placed.field(*whole), message, given, fix=fix)
-
-
-def _leaves(value: Any, path: Path = ()) -> Iterator[Path]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _leaves(item, (*path, key))
-    else:
-        yield path
 
 
 def _of_environment(view: View, environment: str) -> Problems:

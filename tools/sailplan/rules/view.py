@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path as File
 from typing import Any
 
+from sailplan.catalog import parameters as read_parameters
 from sailplan.findings import dotted
 from sailplan.model import Catalog, Component, Document, Path, Position
 
 Values = tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]
 """Properties and traits of a component."""
-
-PARAMETERS = "catalog/schema/json/definitions"
-"""Where the parameters of definitions are, as JSON Schema; made by `sailplan schema --write`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +127,7 @@ def parameters(catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
 
 @lru_cache(maxsize=4)
 def _read(root: str, names: tuple[str, ...]) -> Mapping[str, Mapping[str, Any]]:
-    folder = File(root) / PARAMETERS
-    found: dict[str, Mapping[str, Any]] = {}
-    for name in names:
-        try:
-            found[name] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue  # the rule about drift says so
-    return found
+    return read_parameters(File(root), names)
 
 
 def parameter(schema: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
