@@ -51,6 +51,7 @@ def second_app(**changes: Any) -> Document:
     return replace(app, name="other", data=data)
 
 
+UNSCRAPED = {f"{FLEET}: spec components 0 capabilities": ["gateway", "saturation-scaling"]}
 OLLAMA, SRE, EDGE_APP = "apps/inference-ollama", "apps/catalog-sre", "apps/chat-edge"
 
 CASES = [
@@ -231,6 +232,7 @@ CASES = [
     Case("SP314", {f"{FLEET}: spec components 0 capabilities": ["web-route"]}, "dev does not have a gateway for host"),
     Case("SP315", {f"{FLEET}: spec components 0 capabilities": ["web-route"]}, "hostname of http-route is missing"),
     Case("SP316", {"environments/dev: spec metrics peer": GONE}, "dev does not say who scrapes"),
+    Case("SP322", UNSCRAPED, "xplane-qwen-coder scales by metrics that nobody scrapes in dev, staging, production"),
     Case(
         "SP319",
         {f"{FLEET}: spec components 0 capabilities": ["web-route", "locked-down"]},
@@ -437,6 +439,15 @@ def test_a_name_taken_twice(tmp_path: Path) -> None:
     twin = document(CODER, catalog)
     said = rules.check(replace(catalog, duplicates=(twin,)), [])
     assert [found.message for found in said if found.id == "SP012"] == ["another Model is named qwen-coder too"]
+
+
+def test_scaling_without_scraping_is_said_where_the_capability_is_picked() -> None:
+    edits = {**UNSCRAPED, "environments/dev: spec metrics scrapesEverything": True}
+    (said,) = [found for found in findings(edits) if found.id == "SP322"]
+    assert said.message.endswith("in staging, production")
+    assert said.field == "spec.components[0].capabilities[1]"
+    assert said.position.file == "applications/inference-fleet/app.yaml"
+    assert "add observability" in said.fix and "catalog/environments/staging.yaml" in said.fix
 
 
 def test_bounds_of_the_preset_narrow_those_of_the_capability() -> None:

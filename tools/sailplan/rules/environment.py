@@ -96,6 +96,35 @@ def scraper_shut_out(view: View, placed: Placed) -> Problems:
             yield Problem(at, "spec.metrics.peer", message, fix=f"add metrics.peer to {document.file}")
 
 
+@component_rule("SP322", "scaling, and nobody scrapes", "warning")
+def nobody_scrapes(view: View, placed: Placed) -> Problems:
+    """Saturation scaling reads the engine's metrics; when nothing asks for scraping they are empty, and nothing scales.
+
+    An environment may say that its platform scrapes every model without being asked.
+    """
+    bare = [
+        environment
+        for environment, (_, traits) in placed.environments
+        if SCALER in traits and "observability" not in traits
+        if not view.environment(environment).spec.get("metrics", {}).get("scrapesEverything", False)
+    ]
+    if bare:
+        path = _attaching(view, placed, SCALER)
+        message = f"{placed.component.name} scales by metrics that nobody scrapes in {', '.join(bare)}"
+        files = ", ".join(view.environment(name).file for name in bare)
+        fix = f"add observability; or say metrics.scrapesEverything: true in {files}, where the platform scrapes anyway"
+        field = dotted(("spec", "components", placed.index, *path))
+        yield Problem(placed.here(*path), field, message, SCALER, fix=fix)
+
+
+def _attaching(view: View, placed: Placed, trait: str) -> Path:
+    """The capability in the intent's component that brings a trait; the model when none does."""
+    for place, name in enumerate(placed.component.capabilities):
+        if trait in view.catalog.capabilities[name].spec.get("traits", {}):
+            return ("capabilities", place)
+    return ("model",)
+
+
 @component_rule("SP319", "a host name and a policy, and nobody may come in", "warning")
 def web_shut_out(view: View, placed: Placed) -> Problems:
     """A policy admits named peers only; without the web gateway's pods among them its requests find a closed port."""
