@@ -457,6 +457,70 @@ class TestInit:
         assert sailplan("init", "more", *two, cwd=checkout).code == 1, "the sandbox has no two GPUs left"
         assert not (checkout / "applications/more").exists()
 
+    def test_without_an_environment_one_with_gpus_left_is_chosen(self, checkout: Path) -> None:
+        """The first is the one for trying; once full, another; when all are, none, and nothing is written."""
+        said = []
+        for name in ("one", "two", "three", "four", "five", "six", "seven", "eight"):
+            ran = sailplan("init", name, "--model", "llamaguard3-1b", cwd=checkout)
+            path = checkout / f"applications/{name}/app.yaml"
+            assert path.exists() == (ran.code == 0)
+            said.append((ran.code, yaml.safe_load(path.read_text())["spec"]["environments"] if ran.code == 0 else []))
+            assert "--env NAME chooses another" in ran.err
+        assert said[0] == (0, ["sandbox"])
+        assert (0, ["drill"]) in said
+        assert said[-1] == (1, [])
+        assert "dev" not in str(said), "the fleet takes all of its GPUs"
+
+    def test_the_chosen_environment_is_said_with_the_reason(self, checkout: Path) -> None:
+        ran = sailplan("init", "mine", "--model", "qwen-coder-fim", cwd=checkout)
+        assert "environment sandbox: it is there for trying things out" in ran.err
+        assert "5 to 6 of its 6 GPUs" in ran.err
+        assert "SP202" not in ran.err
+        assert "GPUs" not in sailplan("init", "edge", "--model", "simulator", cwd=checkout).err
+        assert "environment" not in sailplan("init", "x", "--model", "simulator", "--env", "sandbox", cwd=checkout).err
+        assert "SP202" not in sailplan("check", "applications/mine", cwd=checkout).err
+
+    def test_an_environment_that_asks_for_approval_is_not_chosen(self, checkout: Path) -> None:
+        ran = sailplan("init", "mine", "--model", "qwen-coder", "--with", "web-route", cwd=checkout)
+        assert ran.code == 2
+        assert "does not have a gateway for host names" in ran.err
+        assert "describe capability web-route" in ran.err
+        assert not (checkout / "applications/mine").exists()
+
+    def test_a_model_gets_the_capabilities_that_are_for_it(self, checkout: Path) -> None:
+        models = ("--model", "qwen-coder", "--model", "qwen-coder-fim", "--model", "engine-edge")
+        wishes = [word for name in ("gateway", "prompt-sre", "sql-canary") for word in ("--with", name)]
+        path = checkout / "catalog/models/engine-edge.yaml"
+        path.write_text(path.read_text().replace("engine: true", 'url: "http://x/v1"\n    model: "m"'))
+        ran = sailplan("init", "mine", *models, *wishes, "--env", "sandbox", cwd=checkout)
+        assert ran.code == 0, ran.err
+        parts = yaml.safe_load((checkout / "applications/mine/app.yaml").read_text())["spec"]["components"]
+        assert [part["capabilities"] for part in parts] == [["gateway", "sql-canary"], ["gateway"], ["prompt-sre"]]
+        for line in (
+            "prompt-sre is left out of qwen-coder: prompt-sre is for an edge",
+            "sql-canary is left out of qwen-coder-fim: sql-canary is not for the model",
+            "gateway is left out of engine-edge: gateway is for a model that we serve",
+        ):
+            assert line in ran.err
+
+    @pytest.mark.parametrize(
+        ("model", "capability", "environment", "said"),
+        [
+            ("qwen-coder", "prompt-sre", "sandbox", "is for an edge"),
+            ("llama32-1b", "pool-routing", "inference", "model-config and llmd-routing"),
+            ("qwen-coder-fim", "sql-canary", "sandbox", "is not for the model"),
+            ("qwen-coder", "web-route", "sandbox", "gateway for host names"),
+        ],
+    )
+    def test_a_capability_for_none_of_the_models_is_refused(
+        self, model: str, capability: str, environment: str, said: str, checkout: Path
+    ) -> None:
+        ran = sailplan("init", "mine", "--model", model, "--with", capability, "--env", environment, cwd=checkout)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"--with {capability}: " in ran.err
+        assert said in ran.err
+        assert not (checkout / "applications/mine").exists()
+
     def test_what_would_be_refused_is_not_written(self, checkout: Path) -> None:
         ran = sailplan("init", "mine", "--model", "qwen-codr", cwd=checkout)
         assert ran.code == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sailplan.writer import dump
@@ -11,9 +11,13 @@ _SCHEMA = "# yaml-language-server: $schema=../../catalog/schema/json/App.json\n"
 
 
 def intent(
-    name: str, models: Sequence[str], capabilities: Sequence[str], environments: Sequence[str], owner: str
+    name: str,
+    models: Sequence[str],
+    capabilities: Mapping[str, Sequence[str]],
+    environments: Sequence[str],
+    owner: str,
 ) -> str:
-    """The text of a new intent.
+    """The text of a new intent; `capabilities` says which each model gets.
 
     With one model the component is named as the application, with several each gets the model's name behind it, so that
     no name is taken that another application serves under.
@@ -24,8 +28,8 @@ def intent(
             "model": model,
             "name": name if len(models) == 1 else f"{name}-{model}".replace(".", "-"),
         }
-        if capabilities:
-            part["capabilities"] = list(capabilities)
+        if capabilities.get(model):
+            part["capabilities"] = list(capabilities[model])
         components.append(part)
     return _SCHEMA + dump(
         {

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sailplan.cli import complete, options, terminal
 from sailplan.cli.commands import application
 from sailplan.errors import UsageError
+
+if TYPE_CHECKING:
+    from sailplan.model import Document
 
 app = application()
 
@@ -17,11 +20,21 @@ Models = Annotated[
 ]
 With = Annotated[
     list[str] | None,
-    typer.Option("--with", metavar="CAPABILITY", help="Capability preset.", autocompletion=complete.capabilities),
+    typer.Option(
+        "--with",
+        metavar="CAPABILITY",
+        help="Capability preset, for each model that it is for.",
+        autocompletion=complete.capabilities,
+    ),
 ]
 Environments = Annotated[
     list[str] | None,
-    typer.Option("--env", metavar="NAME", help="Environment, in order.", autocompletion=complete.environments),
+    typer.Option(
+        "--env",
+        metavar="NAME",
+        help="Environment, in order; one is chosen without.",
+        autocompletion=complete.environments,
+    ),
 ]
 
 
@@ -36,39 +49,49 @@ def init(
 ) -> None:
     """Begin an application: writes applications/APP/app.yaml.
 
-    --model, --with and --env may be given several times. What would be refused is not written.
+    --model, --with and --env may be given several times. A model gets those of the capabilities that may be picked for
+    it; without --env an environment is chosen, and said. What would be refused is not written.
     """
     from contextlib import suppress
     from dataclasses import replace
     from pathlib import Path
 
-    from sailplan import committed, pipeline, scaffold
+    from sailplan import beginning, committed, pipeline, scaffold
     from sailplan.catalog import load, read_intents
 
     everything = load(options.root(catalog))
     path = Path(everything.root, "applications", name, "app.yaml")
     if path.exists():
         raise UsageError(f"{terminal.near(path)} exists already", "choose another name, or change that file")
-    environments = env or _first(everything.environments)
-    text = scaffold.intent(name, model, capabilities or (), environments, owner or name)
-    documents = read_intents(text, f"applications/{name}/app.yaml")
+    good, _ = pipeline.sound(everything)
+    chosen, left_out = beginning.wishes(good, model, capabilities or (), env or ())
+
+    def text(*environments: str) -> str:
+        return scaffold.intent(name, model, chosen, environments, owner or name)
+
+    def intent(*environments: str) -> Document:
+        return read_intents(text(*environments), f"applications/{name}/app.yaml")[0]
+
+    environments, why = (env, "") if env else _choice(beginning.environment(good, intent))
     # Checked as if it were there already: what would be refused tomorrow is not written today.
-    with_it = replace(everything, apps={**everything.apps, name: documents[0]})
-    options.warn(pipeline.plan(with_it, documents).findings)
+    app = intent(*environments)
+    with_it = replace(everything, apps={**everything.apps, name: app})
+    options.warn(pipeline.plan(with_it, [app]).findings)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        committed.write(path, text)
+        committed.write(path, text(*environments))
     except OSError:
         # A folder without an intent would be a finding in every later command.
         with suppress(OSError):
             path.parent.rmdir()
         raise
+    for line in (*left_out, why):
+        if line:
+            terminal.say(line)
     terminal.out(f"{terminal.near(path)}\n")
     terminal.hint(f"next: sailplan render {name}, then sailplan compose {name} --write")
 
 
-def _first(environments: object) -> list[str]:
-    names = sorted(environments) if isinstance(environments, dict) else []
-    if not names:
-        raise UsageError("there are no environments in this catalog", "write one in catalog/environments/")
-    return ["dev"] if "dev" in names else names[:1]
+def _choice(found: tuple[str, str]) -> tuple[list[str], str]:
+    name, reason = found
+    return [name], f"environment {name}: {reason}; --env NAME chooses another"

@@ -1,0 +1,88 @@
+"""Where a capability may be picked: tried by composing one component with it, and asking the rules. Pure.
+
+The catalog has passed the schema. Models are models and edges; environments are those of the catalog.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sailplan.compose import components
+from sailplan.findings import errors
+from sailplan.knobs import definition
+from sailplan.model import ENGINE, Catalog, Document, Finding
+
+_TRIED = "tried-component"
+"""Name of the component that is tried; in what is said about it the model's name stands for it."""
+
+
+def refusal(catalog: Catalog, model: str, capability: str, environment: str) -> str:
+    """Why a component of `model` with `capability` would be refused in `environment`; "" when it would not.
+
+    What the capability requires is picked with it, and an edge of an engine gets one. Other applications do not count.
+    """
+    found = _wrong(catalog, _trial(catalog, model, _with_required(catalog, capability), environment))
+    # What stands in brackets at the end is about the component that was tried.
+    return re.sub(r" \([^()]*\)$", "", found[0].message).replace(_TRIED, model) if found else ""
+
+
+def anywhere(catalog: Catalog, model: str, capability: str, environments: Iterable[str] = ()) -> str:
+    """Why `capability` may be picked for `model` in none of `environments`, all without any; "" when it may in one."""
+    places = environments or sorted(catalog.environments)
+    return _unless_one_goes(refusal(catalog, model, capability, name) for name in places)
+
+
+def fitting(catalog: Catalog, capability: str) -> list[str]:
+    """The models that a capability is for, by component and by name, wherever it may be picked."""
+    document = catalog.capabilities[capability]
+    named = document.spec.get("models") or catalog.presets
+    return sorted(name for name in named if definition(catalog.presets[name]) == definition(document))
+
+
+def by_environment(catalog: Catalog, capability: str, models: Sequence[str]) -> dict[str, str]:
+    """Every environment, and why a capability may be picked there for none of `models`; "" when it may for one."""
+    return {
+        name: _unless_one_goes(refusal(catalog, model, capability, name) for model in models)
+        for name in sorted(catalog.environments)
+    }
+
+
+def _unless_one_goes(tried: Iterator[str]) -> str:
+    reason = ""
+    for refused in tried:
+        if not refused:
+            return ""
+        reason = reason or refused
+    return reason
+
+
+def _with_required(catalog: Catalog, capability: str) -> list[str]:
+    picked = [capability]
+    for name in picked:
+        required = catalog.capabilities[name].spec.get("requires", ())
+        picked += [one for one in required if one in catalog.capabilities and one not in picked]
+    return picked
+
+
+def _trial(catalog: Catalog, model: str, capabilities: Sequence[str], environment: str) -> Document:
+    parts: list[Mapping[str, Any]] = [{"model": model, "name": _TRIED, "capabilities": list(capabilities)}]
+    if catalog.presets[model].spec.get("backend", {}).get("engine"):
+        parts += [{"model": name, "name": f"{_TRIED}-engine"} for name in list(catalog.models)[:1]]
+    return Document("App", _TRIED, "", {"spec": {"components": parts, "environments": [environment]}}, {})
+
+
+def _wrong(catalog: Catalog, app: Document) -> list[Finding]:
+    """What the rules say about the first component of `app`, alone in the world."""
+    from sailplan import rules  # noqa: F401  registers them
+    from sailplan.rules.registry import run
+    from sailplan.rules.view import Placed, View
+
+    if found := errors(run("intent", catalog, app)):
+        return found
+    placed = Placed(app, 0, components(catalog, app)[0])
+    view = View(catalog, [placed])
+    subjects = ("component", "engine") if placed.component.definition == ENGINE else ("component",)
+    alone = [one for subject in subjects for one in run(subject, view, placed)]
+    return errors([*alone, *run("all", view)])
