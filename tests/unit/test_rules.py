@@ -445,7 +445,7 @@ def test_scaling_without_scraping_is_said_where_the_capability_is_picked() -> No
     edits = {**UNSCRAPED, "environments/dev: spec metrics scrapesEverything": True}
     (said,) = [found for found in findings(edits) if found.id == "SP322"]
     assert said.message.endswith("in staging, production")
-    assert said.field == "spec.components[0].capabilities[1]"
+    assert (said.field, said.given) == ("spec.components[0].capabilities[1]", "saturation-scaling")
     assert said.position.file == "applications/inference-fleet/app.yaml"
     assert "add observability" in said.fix and "catalog/environments/staging.yaml" in said.fix
 

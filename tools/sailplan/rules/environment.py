@@ -109,20 +109,20 @@ def nobody_scrapes(view: View, placed: Placed) -> Problems:
         if not view.environment(environment).spec.get("metrics", {}).get("scrapesEverything", False)
     ]
     if bare:
-        path = _attaching(view, placed, SCALER)
+        path, name = _attaching(view, placed, SCALER)
         message = f"{placed.component.name} scales by metrics that nobody scrapes in {', '.join(bare)}"
-        files = ", ".join(view.environment(name).file for name in bare)
+        files = ", ".join(view.environment(environment).file for environment in bare)
         fix = f"add observability; or say metrics.scrapesEverything: true in {files}, where the platform scrapes anyway"
         field = dotted(("spec", "components", placed.index, *path))
-        yield Problem(placed.here(*path), field, message, SCALER, fix=fix)
+        yield Problem(placed.here(*path), field, message, name, fix=fix)
 
 
-def _attaching(view: View, placed: Placed, trait: str) -> Path:
-    """The capability in the intent's component that brings a trait; the model when none does."""
+def _attaching(view: View, placed: Placed, trait: str) -> tuple[Path, str]:
+    """Where in the intent's component the capability that brings a trait stands, and its name; else the model."""
     for place, name in enumerate(placed.component.capabilities):
         if trait in view.catalog.capabilities[name].spec.get("traits", {}):
-            return ("capabilities", place)
-    return ("model",)
+            return ("capabilities", place), name
+    return ("model",), placed.component.model
 
 
 @component_rule("SP319", "a host name and a policy, and nobody may come in", "warning")
