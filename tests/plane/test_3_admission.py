@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
 
 from localplane import ApiError
+from localplane.components import HUB
 from plane.likeness import rendered
 from plane.support import ROOT, Desk
+from sailplan.compose import compose
+from unit.catalogs import edited
 
 APPS = sorted(file.parent.name for file in (ROOT / "applications").glob("*/app.yaml"))
 
@@ -77,3 +81,19 @@ def test_the_server_would_notice(desk: Desk) -> None:
     mistyped["spec"]["maxReplicaCount"] = "3"
     with pytest.raises(ApiError, match="maxReplicaCount"):
         client.apply(mistyped, dry_run=True)
+
+
+@pytest.mark.parametrize("said", [True, False], ids=["defaults said", "as KubeVela misses them"])
+def test_the_hub_takes_an_override_of_an_inner_property(published: Desk, said: bool) -> None:
+    """`defaults` exists for what is refused here; when it no longer is, `defaults` can go."""
+    dev = {"rollout": {"maxUnavailable": 2}, "probes": {"liveness": {"periodSeconds": 20}}}
+    catalog = edited({"environments/dev: spec overrides properties": dev})
+    catalog = catalog if said else replace(catalog, parameters={})
+    composed = compose(catalog, catalog.apps["inference-fleet"]).application
+    application = {**composed, "metadata": {**composed["metadata"], "name": "inner", "namespace": "default"}}
+    hub = published.plane.clusters[HUB].client
+    if said:
+        hub.apply(application, dry_run=True)
+    else:
+        with pytest.raises(ApiError, match="field not allowed"):
+            hub.apply(application, dry_run=True)
