@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -158,7 +159,7 @@ class TestUsage:
 
 
 class TestGet:
-    @pytest.mark.parametrize("kind", ["models", "capabilities", "environments", "apps", "definitions", "gpus"])
+    @pytest.mark.parametrize("kind", ["models", "edges", "capabilities", "environments", "apps", "definitions", "gpus"])
     def test_formats(self, kind: str) -> None:
         table = sailplan("get", kind).out.splitlines()
         assert table[0].startswith("NAME ")
@@ -172,6 +173,22 @@ class TestGet:
     def test_one_thing_is_itself(self) -> None:
         data = json.loads(sailplan("get", "model", "qwen-coder", "-o", "json").out)
         assert data["metadata"]["name"] == "qwen-coder"
+
+    def test_edges_are_those_that_models_lists_too(self) -> None:
+        edges = json.loads(sailplan("get", "edges", "-o", "json").out)["items"]
+        names = {edge["metadata"]["name"] for edge in edges}
+        assert {edge["kind"] for edge in edges} == {"Edge"}
+        assert {"engine-edge", "simulator"} <= names
+        assert names < set(sailplan("get", "models", "-o", "name").out.replace("model/", "").split())
+        assert "simulator at http://" in sailplan("get", "edge", "simulator").out
+        refused = sailplan("get", "edge", "qwen-coder")
+        assert (refused.code, "unknown edge qwen-coder" in refused.err) == (2, True)
+
+    def test_what_a_capability_is_for(self) -> None:
+        rows = {line.split()[0]: line for line in sailplan("get", "capabilities").out.splitlines()[1:]}
+        for name, word in (("always-warm", "engines"), ("prompt-sre", "edges"), ("sql-canary", "qwen-coder")):
+            assert f"   {word}   " in rows[name]
+        assert not any("   any   " in line for line in rows.values())
 
     def test_by_label(self, checkout: Path) -> None:
         path = checkout / "catalog/models/qwen-coder.yaml"
@@ -200,6 +217,66 @@ class TestDescribe:
         for expected in ("keda-saturation-scaling", "KEDA", "scaling.maxReplicas", "1 to 8", "inference-fleet"):
             assert expected in said
 
+    @pytest.mark.parametrize(
+        ("capability", "yes", "no"),
+        [
+            ("web-route", ["production", "qwen-coder"], "sandbox no: .* does not have a gateway for host names"),
+            ("gateway", ["dev", "qwen-coder"], "inference no: inference has 0 GPUs"),
+            ("sql-canary", ["dev", "qwen-coder"], "inference no: inference has 0 GPUs"),
+            ("pool-routing", ["simulator", "inference"], "llama32-1b no: .* model-config and llmd-routing"),
+            ("prompt-sre", ["dev", "inference", "engine-edge"], ""),
+        ],
+    )
+    def test_where_a_capability_may_be_picked(self, capability: str, yes: list[str], no: str) -> None:
+        lines = [" ".join(line.split()) for line in sailplan("describe", "capability", capability).out.splitlines()]
+        assert set(yes) <= set(lines)
+        assert any(re.match(no, line) for line in lines), lines
+
+    def test_no_capability_is_said_to_go_where_it_is_refused(self) -> None:
+        """Each place that describe lists takes it, by the same command line that would make the application."""
+        for capability in ("web-route", "gateway", "hub-token"):
+            said = (
+                sailplan("describe", "capability", capability).out.partition("Environments:\n")[2].partition("\n\n")[0]
+            )
+            for name, _, refused in (line.strip().partition(" ") for line in said.splitlines()):
+                text = INTENT.replace("[gateway]", f"[{capability}]").replace("[sandbox]", f"[{name}]")
+                found = sailplan("compose", "-", stdin=text).err
+                assert ("SP306" in found or "SP314" in found) == bool(refused), (capability, name, found)
+
+    def test_a_model_is_offered_what_it_may_have(self) -> None:
+        said = sailplan("describe", "model", "llama32-1b").out
+        offered, _, refused = said.partition("Capabilities that would be refused:")
+        assert "pool-routing" not in offered
+        assert "pool-routing  llama32-1b has the traits" in refused
+        assert "would be refused" not in sailplan("describe", "edge", "simulator").out
+
+    def test_knobs_show_the_value_in_force(self) -> None:
+        def row(text: str, knob: str) -> str:
+            return next(" ".join(line.split()) for line in text.splitlines() if line.strip().startswith(knob))
+
+        app = sailplan("describe", "app", "guardrail").out
+        assert row(app, "scaling.maxReplicas").startswith("scaling.maxReplicas 1 app 1 to 3 ")
+        assert row(app, "scaling.minReplicas").startswith("scaling.minReplicas 1 model 1 to 8 ")
+        assert row(app, "scaling.queueLengthThreshold").startswith("scaling.queueLengthThreshold 8 default 1 to 256 ")
+        model = sailplan("describe", "model", "qwen-coder").out
+        assert row(model, "scaling.maxReplicas").startswith("scaling.maxReplicas 2 model 1 to 2 ")
+        assert row(model, "canary.weightPercent").startswith("canary.weightPercent 10 capability ")
+        capability = sailplan("describe", "capability", "saturation-scaling").out
+        assert row(capability, "scaling.maxReplicas").startswith("scaling.maxReplicas 3 default 1 to 8 ")
+        both = " ".join(sailplan("describe", "app", "inference-multi-env").out.split())
+        assert "prompt.temperature 0.3 in inference-dev app 0 to 1 " in both
+        assert "0.2 in inference-staging capability" in both
+
+    def test_a_model_that_is_wrong_says_so(self, checkout: Path) -> None:
+        text = (checkout / "catalog/models/qwen3-8b.yaml").read_text()
+        wrong = text.replace("name: qwen3-8b", "name: broken").replace("engine: vllm-0.25.0", "engine: nope")
+        (checkout / "catalog/models/broken.yaml").write_text(wrong)
+        ran = sailplan("describe", "model", "broken", cwd=checkout)
+        assert (ran.code, ran.out) == (1, "")
+        assert "unknown engine nope" in ran.err
+        lines = sailplan("describe", "capability", "gateway", cwd=checkout).out.split("\n")
+        assert "broken no: unknown engine nope" in [" ".join(line.split()) for line in lines]
+
     def test_environment_prints_its_prerequisites(self) -> None:
         said = sailplan("describe", "environment", "production").out
         for expected in (
@@ -209,7 +286,9 @@ class TestDescribe:
             assert expected in said
         assert "StorageClass" in sailplan("describe", "env", "dev").out
 
-    @pytest.mark.parametrize("what", [("app", "guardrail"), ("definition", "gpu"), ("gpu", "l4")])
+    @pytest.mark.parametrize(
+        "what", [("app", "guardrail"), ("edge", "simulator"), ("definition", "gpu"), ("gpu", "l4")]
+    )
     def test_the_others(self, what: tuple[str, str]) -> None:
         assert what[1] in sailplan("describe", *what).out
 
@@ -554,6 +633,8 @@ class TestCompletion:
             ("sailplan render gu", ["guardrail"]),
             ("sailplan describe env", ["environments"]),
             ("sailplan describe model qwen3", ["qwen3-8b"]),
+            ("sailplan describe edge s", ["simulator"]),
+            ("sailplan describe edge qw", []),
             ("sailplan init x --model llamag", ["llamaguard3-1b"]),
             ("sailplan init x --with sql", ["sql-canary"]),
             ("sailplan render guardrail --env san", ["sandbox"]),

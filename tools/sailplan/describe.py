@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from sailplan import offers, rules, turned
 from sailplan.capacity import demand
 from sailplan.compose import components, preset
+from sailplan.errors import FindingsError
+from sailplan.findings import errors
 from sailplan.fit import gib, measure
-from sailplan.knobs import Knob, definition, knobs
+from sailplan.knobs import definition
 from sailplan.model import Catalog, Component, Document
 from sailplan.prerequisites import Prerequisite, prerequisites
 from sailplan.texts import facts, section, shown, table, title
@@ -23,6 +26,9 @@ def describe(catalog: Catalog, kind: str, name: str) -> str:
         catalog: where it is; every reference in it is good.
         kind: as in `sailplan.listing`, in plural.
         name: of an existing thing.
+
+    Raises:
+        FindingsError: it is a model, and wrong.
     """
     head, sections = _KINDS[kind](catalog, name)
     return head + "".join(section(name, list(lines)) for name, lines in sections)
@@ -39,14 +45,10 @@ def _prerequisite(item: Prerequisite) -> tuple[str, str, str]:
     return (item.kind, item.name, item.reason)
 
 
-def _knobs(found: Mapping[str, Knob]) -> list[str]:
-    return table([(name, knob.range, knob.description) for name, knob in sorted(found.items())])
-
-
 def _edge(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     document = catalog.edges[name]
     spec = document.spec
-    offered = [item for item in catalog.capabilities.values() if _fits(item, document)]
+    offered, refused = _offered(catalog, name)
     backend = spec["backend"]
     answers = {"backend": backend.get("url", "an engine of the application"), "model": backend.get("model", "its own")}
     return title("Edge", name, document.description), [
@@ -54,23 +56,30 @@ def _edge(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
         ("Component parameters", facts(spec.get("properties", {}))),
         ("Traits", _traits(spec)),
         ("Capabilities", table([(item.name, item.description) for item in offered])),
-        ("Knobs (with every capability)", _knobs(knobs(document, offered))),
+        *refused,
+        ("Knobs (with every capability)", turned.of_preset(catalog, document, offered)),
         ("Used by", _users(catalog, lambda part: part["model"] == name)),
     ]
 
 
-def _fits(capability: Document, preset: Document) -> bool:
-    named = capability.spec.get("models") or [preset.name]
-    return preset.name in named and definition(capability) == definition(preset)
+def _offered(catalog: Catalog, model: str) -> tuple[list[Document], list[Section]]:
+    """The capabilities that may be picked for a model somewhere, and a section about those that may nowhere."""
+    fitting = [name for name in sorted(catalog.capabilities) if model in offers.fitting(catalog, name)]
+    why = {name: offers.anywhere(catalog, model, name) for name in fitting}
+    refused = [(name, reason) for name, reason in why.items() if reason]
+    offered = [catalog.capabilities[name] for name, reason in why.items() if not reason]
+    return offered, [("Capabilities that would be refused", table(refused))] if refused else []
 
 
 def _model(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     if name in catalog.edges:
         return _edge(catalog, name)
     document = catalog.models[name]
+    if wrong := errors(rules.presets_of(catalog, document.file)):
+        raise FindingsError(wrong)
     spec = document.spec
     source, weights, architecture = spec["source"], spec["weights"], spec["architecture"]
-    offered = [item for item in catalog.capabilities.values() if _fits(item, document)]
+    offered, refused = _offered(catalog, name)
     return title("Model", name, document.description), [
         (
             "Facts",
@@ -97,7 +106,8 @@ def _model(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
         ("Traits", _traits(spec)),
         ("Profiles", _profiles(catalog, document)),
         ("Capabilities", table([(item.name, item.description) for item in offered])),
-        ("Knobs (with every capability)", _knobs(knobs(document, offered))),
+        *refused,
+        ("Knobs (with every capability)", turned.of_preset(catalog, document, offered)),
         ("Used by", _users(catalog, lambda part: part["model"] == name)),
     ]
 
@@ -135,24 +145,25 @@ def _capability(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     spec = document.spec
     apis = catalog.apis.spec["apis"] if catalog.apis else {}
     needs = [(need, apis.get(need, {}).get("description", "")) for need in spec.get("needs", ())]
+    models = {model: offers.anywhere(catalog, model, name) for model in offers.fitting(catalog, name)}
+    places = offers.by_environment(catalog, name, [model for model, no in models.items() if not no] or list(models))
     return title("Capability", name, document.description), [
         ("Traits", _traits(spec)),
         ("For components of type", [definition(document)]),
+        ("Models", _judged(models)),
         ("Component parameters", facts(spec.get("properties", spec.get("edgeProperties", {})))),
         ("Needs of the environment", table(needs)),
-        ("Environments that have it", [n for n, e in sorted(catalog.environments.items()) if _offers(e, spec)]),
-        ("Goes with", facts({**_picked(spec, "requires", "conflicts"), "models": spec.get("models") or "any"})),
-        ("Knobs (a model may narrow them)", _knobs(knobs(_NOTHING, [document]))),
+        ("Environments", _judged(places)),
+        ("Goes with", facts({key: spec.get(key) for key in ("requires", "conflicts")})),
+        ("Knobs (a model may narrow them, and set other values)", turned.of_capability(catalog, document)),
         ("Used by", _users(catalog, lambda part: name in part.get("capabilities", ()))),
     ]
 
 
-def _picked(spec: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: spec.get(key) for key in keys}
-
-
-def _offers(environment: Document, spec: Mapping[str, Any]) -> bool:
-    return set(spec.get("needs", ())) <= set(environment.spec.get("provides", ()))
+def _judged(reasons: Mapping[str, str]) -> list[str]:
+    """Names where a thing may be picked, then those where not, and why."""
+    rows = sorted(reasons.items(), key=lambda item: bool(item[1]))
+    return table([(name, f"no: {reason}" if reason else "") for name, reason in rows])
 
 
 def _users(catalog: Catalog, uses: Callable[[Mapping[str, Any]], bool]) -> list[str]:
@@ -205,15 +216,8 @@ def _app(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     return title("App", name, document.description), [
         ("Facts", facts({"owner": document.data["metadata"]["owner"], "environments": document.spec["environments"]})),
         ("Components", [line for component in made for line in _component(component)]),
-        *(
-            (f"Knobs of {component.name}", _knobs(knobs(catalog.presets[component.model], _chosen(catalog, component))))
-            for component in made
-        ),
+        *((f"Knobs of {component.name}", turned.of_component(catalog, component)) for component in made),
     ]
-
-
-def _chosen(catalog: Catalog, component: Component) -> Iterator[Document]:
-    return (catalog.capabilities[name] for name in component.capabilities)
 
 
 def _component(component: Component) -> list[str]:
@@ -236,10 +240,9 @@ def _gpu(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     return title("GPU class", name, said.get("description", "")), [("Facts", facts(said)), ("Models", models)]
 
 
-_NOTHING = Document("Model", "", "", {"spec": {}}, {})
-
 _KINDS: dict[str, Callable[[Catalog, str], tuple[str, list[Section]]]] = {
     "models": _model,
+    "edges": _edge,
     "capabilities": _capability,
     "environments": _environment,
     "apps": _app,

@@ -80,10 +80,25 @@ def _label(text: str) -> tuple[str, str]:
 
 
 def _models(catalog: Catalog) -> list[Item]:
-    return sorted([*_served(catalog), *_edges(catalog)], key=lambda item: item.name)
+    return sorted([*_served(catalog), *_edges_to_pick(catalog)], key=lambda item: item.name)
 
 
 def _edges(catalog: Catalog) -> list[Item]:
+    return [
+        Item(
+            "edge",
+            name,
+            (name, spec["status"], _backend(spec["backend"]), spec["componentName"], document.description),
+            (_joined(spec.get("traits", ())), _joined(spec.get("knobs", ()))),
+            document.data,
+        )
+        for name, document in sorted(catalog.edges.items())
+        for spec in [document.spec]
+    ]
+
+
+def _edges_to_pick(catalog: Catalog) -> list[Item]:
+    """Edges among the models: an intent names both as `model`."""
     return [
         Item(
             "model",
@@ -130,7 +145,7 @@ def _capabilities(catalog: Catalog) -> list[Item]:
                 name,
                 _joined(spec.get("traits", ())),
                 _joined(spec.get("needs", ())),
-                _joined(spec.get("models", ())) or ("edges" if definition(document) == EDGE else "any"),
+                _joined(spec.get("models", ())) or ("edges" if definition(document) == EDGE else "engines"),
                 document.description,
             ),
             (_joined(spec.get("requires", ())), _joined(spec.get("conflicts", ())), _joined(spec.get("knobs", ()))),
@@ -225,6 +240,12 @@ KINDS = (
         ("name", "status", "tier", "gpus", "context", "description"),
         ("repository", "revision", "licence", "engine"),
         _models,
+    ),
+    Kind(
+        ("edges", "edge"),
+        ("name", "status", "backend", "default name", "description"),
+        ("traits", "knobs"),
+        _edges,
     ),
     Kind(
         ("capabilities", "capability", "cap", "caps"),

@@ -75,14 +75,14 @@ def _trial(catalog: Catalog, model: str, capabilities: Sequence[str], environmen
 
 def _wrong(catalog: Catalog, app: Document) -> list[Finding]:
     """What the rules say about the first component of `app`, alone in the world."""
-    from sailplan import rules  # noqa: F401  registers them
+    from sailplan import rules
     from sailplan.rules.registry import run
     from sailplan.rules.view import Placed, View
 
-    if found := errors(run("intent", catalog, app)):
+    if found := errors(rules.references(catalog, app)):
         return found
     placed = Placed(app, 0, components(catalog, app)[0])
     view = View(catalog, [placed])
     subjects = ("component", "engine") if placed.component.definition == ENGINE else ("component",)
     alone = [one for subject in subjects for one in run(subject, view, placed)]
-    return errors([*alone, *run("all", view)])
+    return errors([*run("all", view), *alone])

@@ -1,4 +1,4 @@
-"""Names that the shell completes. Only folders are listed: no YAML is read, and no failure is shown."""
+"""Names that the shell completes. Folders are listed: no YAML is parsed, and no failure is shown."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ import typer
 
 from sailplan.errors import SailplanError
 
-KINDS = ("models", "capabilities", "environments", "apps", "definitions", "gpus")
+KINDS = ("models", "edges", "capabilities", "environments", "apps", "definitions", "gpus")
 
 
 def models(incomplete: str) -> list[str]:
     """Model presets."""
     return _stems("catalog/models", "*.yaml", incomplete)
+
+
+def edges(incomplete: str) -> list[str]:
+    """Edge presets, which lie among the models."""
+    folder = _found("catalog/models", "*.yaml")
+    return sorted(path.stem for path in folder if _starts(path, incomplete) and "\nkind: Edge\n" in _text(path))
 
 
 def capabilities(incomplete: str) -> list[str]:
@@ -46,6 +52,7 @@ def named(kind: str, incomplete: str) -> list[str]:
     """Names of one kind, as `get` and `describe` take them."""
     known = {
         "model": models,
+        "edge": edges,
         "capabilit": capabilities,
         "environment": environments,
         "app": apps,
@@ -68,6 +75,12 @@ def _found(folder: str, pattern: str) -> list[Path]:
     with suppress(SailplanError, OSError):
         return list((root("") / folder).glob(pattern))
     return []
+
+
+def _text(path: Path) -> str:
+    with suppress(OSError, UnicodeDecodeError):
+        return path.read_text(encoding="utf-8")
+    return ""
 
 
 def of_type(ctx: typer.Context, incomplete: str) -> list[str]:

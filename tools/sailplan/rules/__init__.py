@@ -32,7 +32,7 @@ from sailplan.rules import (
 from sailplan.rules.registry import RULES, Rule, run
 from sailplan.rules.view import Placed, View
 
-__all__ = ["RULES", "Rule", "View", "check", "checkout", "listed", "references", "view"]
+__all__ = ["RULES", "Rule", "View", "check", "checkout", "listed", "presets_of", "references", "view"]
 
 MODULES = (
     elsewhere,
@@ -81,6 +81,11 @@ def check(catalog: Catalog, compositions: Sequence[Composition]) -> list[Finding
         found += run("component", seen, placed)
         found += run("engine", seen, placed) if placed.component.definition == ENGINE else ()
     return worst_first([*found, *run("all", seen)])
+
+
+def presets_of(catalog: Catalog, file: str) -> list[Finding]:
+    """What is wrong with the preset or environment in `file`; with an error among them nothing can be made of it."""
+    return [found for found in _of_catalog(catalog) if found.position.file == file]
 
 
 def checkout(root: Path) -> list[Finding]:

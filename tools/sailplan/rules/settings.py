@@ -35,7 +35,7 @@ def out_of_range(catalog: Catalog, app: Document) -> Problems:
         turnable = knobs(model, chosen)
         for name, value in wishes.items():
             knob = turnable.get(name)
-            taken = _parameter(knob, schemas, definition(model)) if knob else {}
+            taken = parameter_of(knob, schemas, definition(model)) if knob else {}
             kind = _kind(knob, taken) if knob else ""
             if knob and kind and not _is(value, kind):
                 given = "text" if isinstance(value, str) else shortened(value)
@@ -93,7 +93,7 @@ def _refused(
     return Problem(app.at(*path), dotted(path), message, f"{name}: {shortened(value)}", allowed, near, fix)
 
 
-def _parameter(knob: Knob, schemas: Mapping[str, Mapping[str, Any]], component: str) -> Mapping[str, Any]:
+def parameter_of(knob: Knob, schemas: Mapping[str, Mapping[str, Any]], component: str) -> Mapping[str, Any]:
     """JSON Schema of the parameter that a knob turns; empty when there is none."""
     head, *rest = knob.target
     name, path = (component, rest) if head == "properties" else (str(rest[0]), rest[1:])
