@@ -348,6 +348,38 @@ def test_the_url_of_an_edge_is_what_its_definition_takes() -> None:
     assert not re.search(backend["url"]["pattern"], "http://user:password@host/v1")
 
 
+PORTS = [
+    (
+        "environments/sandbox.yaml",
+        "Environment",
+        "stack.observability.svc:8428",
+        "a.svc:{}",
+        "spec.metrics.serverAddress",
+    ),
+    (
+        "environments/sandbox.yaml",
+        "Environment",
+        "  gpu:",
+        '  images: {{registry: "r.example:{}/x"}}\n  gpu:',
+        "spec.images.registry",
+    ),
+    ("models/llama32-1b.yaml", "Edge", ":11434", ":{}", "spec.backend.url"),
+    ("images.yaml", "Images", "vllm/vllm-openai:", "r:{}/vllm-openai:", "spec.engines.vllm-0.25.0.image"),
+]
+"""File and its kind, a text in it, another one with a port, and the field that it is in."""
+
+
+@pytest.mark.parametrize(("file", "kind", "old", "new", "field"), PORTS, ids=[row[-1] for row in PORTS])
+def test_ports_are_what_a_computer_has(file: str, kind: str, old: str, new: str, field: str) -> None:
+    for port in ("1", "80", "9999", "59999", "64999", "65535"):
+        assert said(changed(file, (old, new.format(port))), kind) == {}, port
+    for port in ("0", "65536", "65540", "65600", "66000", "70000", "123456"):
+        found = said(changed(file, (old, new.format(port))), kind)
+        assert list(found) == [field], port
+        one = found[field]
+        assert port in one.given and "1 to 65535" in one.allowed and one.position.line > 1
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_json_schema_takes_what_the_schema_takes(kind: str) -> None:
     one = schema.json_schema(kind, ROOT)

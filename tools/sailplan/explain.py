@@ -155,7 +155,8 @@ def _limits(node: Mapping[str, Any]) -> str:
         "exclusiveMaximum": "less than {}",
         "pattern": "like {}",
     }
-    parts = [text.format(_value(node[key])) for key, text in said.items() if key in node]
+    whole = {**{key: value for part in node.get("allOf", ()) for key, value in part.items()}, **node}
+    parts = [text.format(_value(whole[key])) for key, text in said.items() if key in whole]
     return f"  ({', '.join(parts)})" if parts else ""
 
 
