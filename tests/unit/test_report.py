@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sailplan import report
 from sailplan.model import Finding, Position
 
@@ -28,6 +30,13 @@ def test_text() -> None:
     )
     assert report.text([]) == ""
     assert "\033[31merror\033[0m" in report.text([FULL], colour=True)
+
+
+def test_the_nearest_name_is_said_once() -> None:
+    asked = replace(FULL, fix="did you mean gpu?")
+    assert report.text([asked]).count("did you mean") == 1
+    assert report.github([asked]).count("did you mean") == 1
+    assert report.plain([asked])[0]["fix"] == "did you mean gpu?"
 
 
 def test_json_has_every_key() -> None:

@@ -17,6 +17,7 @@ from sailplan.rules import flags
 from unit.catalogs import GONE, ROOT, document, edited, findings, repository
 
 FLEET = "apps/inference-fleet"
+OLLAMA, SRE, EDGE_APP = "apps/inference-ollama", "apps/catalog-sre", "apps/chat-edge"
 CODER = "models/qwen-coder"
 ADAPTERS = f"{CODER}: spec settings lora-canary adapters"
 DPO = "xplane-qwen-coder-sql-dpo"
@@ -52,8 +53,6 @@ def second_app(**changes: Any) -> Document:
 
 
 UNSCRAPED = {f"{FLEET}: spec components 0 capabilities": ["gateway", "saturation-scaling"]}
-OLLAMA, SRE, EDGE_APP = "apps/inference-ollama", "apps/catalog-sre", "apps/chat-edge"
-
 CASES = [
     # Edges.
     Case("SP126", {"edges/engine-edge: spec backend url": "http://a/v1"}, "one of the two", app="chat-edge"),
@@ -120,6 +119,15 @@ CASES = [
     Case("SP106", {f"{FLEET}: spec components 0 set": {"model.quantization": "fp16"}}, "does not let a product team"),
     Case(
         "SP106", {f"{FLEET}: spec components 2 set": {"cache.offloadGB": 2}}, "belongs to the capability long-context"
+    ),
+    # Capabilities of the other component are no advice.
+    Case("SP106", {f"{FLEET}: spec components 0 set": {"prompt.system": "x"}}, "does not let a product team"),
+    Case("SP106", {f"{OLLAMA}: spec components 0 set": {"cache.offloadGB": 2}}, "does not let", app="inference-ollama"),
+    Case(
+        "SP106",
+        {f"{OLLAMA}: spec components 0 set": {"scaling.maxReplicas": 2}},
+        "belongs to the capability autoscaling or queue-scaling, which",
+        app="inference-ollama",
     ),
     Case("SP107", {f"{FLEET}: spec components 0 set": {"scaling.maxReplicas": 3}}, "3 is out of the range"),
     Case("SP107", {f"{FLEET}: spec components 0 set": {"scaling.minReplicas": 0}}, "0 is out of the range"),
@@ -576,3 +584,12 @@ def test_unknown_subjects_raise_nothing_odd() -> None:
         from sailplan.schema import json_schema
 
         json_schema("nothing", ROOT)
+
+
+def test_advice_is_what_the_component_can_take() -> None:
+    """A capability of engines, chosen for an edge by mistake, brings no keys that an edge could set."""
+    part = f"{SRE}: spec components 0"
+    edits = {f"{part} capabilities 1": "saturation-scaling", f"{part} set": {"scaling.queueLength": 1}}
+    found = {one.id: one for one in findings(edits, "catalog-sre")}
+    assert "scaling" not in found["SP106"].allowed + found["SP106"].nearest + found["SP106"].fix
+    assert "sql-canary" not in findings({f"{FLEET}: spec components 1 capabilities 0": "prompt-sre"})[0].allowed

@@ -17,6 +17,12 @@ def definition(preset: Document) -> str:
     return EDGE if preset.kind == "Edge" else str(preset.spec.get("component", ENGINE))
 
 
+def suits(capability: Document, preset: Document) -> bool:
+    """Whether a capability is for components of a preset: by its component definition, and by name."""
+    named = capability.spec.get("models") or (preset.name,)
+    return preset.name in named and definition(capability) == definition(preset)
+
+
 @dataclass(frozen=True, slots=True)
 class Knob:
     """One value that an intent may set.

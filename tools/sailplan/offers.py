@@ -11,7 +11,7 @@ from typing import Any
 
 from sailplan.compose import components
 from sailplan.findings import errors
-from sailplan.knobs import definition
+from sailplan.knobs import suits
 from sailplan.model import ENGINE, Catalog, Document, Finding
 
 _TRIED = "tried-component"
@@ -37,8 +37,7 @@ def anywhere(catalog: Catalog, model: str, capability: str, environments: Iterab
 def fitting(catalog: Catalog, capability: str) -> list[str]:
     """The models that a capability is for, by component and by name, wherever it may be picked."""
     document = catalog.capabilities[capability]
-    named = document.spec.get("models") or catalog.presets
-    return sorted(name for name in named if definition(catalog.presets[name]) == definition(document))
+    return sorted(name for name, preset in catalog.presets.items() if suits(document, preset))
 
 
 def by_environment(catalog: Catalog, capability: str, models: Sequence[str]) -> dict[str, str]:

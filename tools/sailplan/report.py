@@ -57,11 +57,13 @@ def _paragraph(found: Finding, colour: bool) -> str:
 
 
 def _details(found: Finding) -> list[tuple[str, str]]:
+    # The nearest name is said once: many fixes are nothing but that question.
+    asked = found.fix == f"did you mean {found.nearest}?"
     details = [
         ("given", found.given),
         ("allowed", found.allowed),
         ("did you mean", found.nearest),
-        ("fix", found.fix),
+        ("fix", "" if asked else found.fix),
     ]
     return [(label, value) for label, value in details if value]
 

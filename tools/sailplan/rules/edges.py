@@ -7,7 +7,7 @@ from typing import Any
 
 from sailplan.compose import component_name, engine
 from sailplan.findings import dotted, nearest
-from sailplan.knobs import definition
+from sailplan.knobs import definition, suits
 from sailplan.model import EDGE, ENGINE, Catalog, Document
 from sailplan.rules.registry import Problem, Problems, catalog_rule, intent_rule
 
@@ -64,7 +64,7 @@ def other_component(catalog: Catalog, app: Document) -> Problems:
         if preset is None:
             continue
         wanted = definition(preset)
-        fitting = [name for name, one in catalog.capabilities.items() if definition(one) == wanted]
+        fitting = [name for name, one in catalog.capabilities.items() if suits(one, preset)]
         for place, name in enumerate(part.get("capabilities", ())):
             chosen = catalog.capabilities.get(name)
             if chosen is not None and definition(chosen) != wanted:

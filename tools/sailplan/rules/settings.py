@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sailplan.findings import dotted, nearest, shortened
-from sailplan.knobs import Knob, definition, knobs
+from sailplan.knobs import Knob, definition, knobs, suits
 from sailplan.model import Catalog, Document, Path
 from sailplan.rules.names import component_name
 from sailplan.rules.registry import Problem, Problems, intent_rule
@@ -22,9 +22,11 @@ def not_a_knob(catalog: Catalog, app: Document) -> Problems:
     """A product team may set what the presets offer as knobs; the rest is the platform team's business."""
     for path, model, chosen, wishes in _wishes(catalog, app):
         turnable = knobs(model, chosen)
+        # A capability for another component is a finding of its own; its knobs are no advice.
+        own = knobs(model, [one for one in chosen if suits(one, model)])
         for name, value in wishes.items():
             if name not in turnable:
-                yield _refused(catalog, app, (*path, name), model, turnable, name, value)
+                yield _refused(catalog, app, (*path, name), model, own, name, value)
 
 
 @intent_rule("SP107", "knob out of its range")
@@ -81,7 +83,8 @@ def _wishes(catalog: Catalog, app: Document) -> Iterator[tuple[Path, Document, l
 def _refused(
     catalog: Catalog, app: Document, path: Path, model: Document, turnable: Mapping[str, Knob], name: str, value: Any
 ) -> Problem:
-    offered = [one.name for one in catalog.capabilities.values() if name in knobs(model, [one])]
+    fitting = [one for one in catalog.capabilities.values() if suits(one, model)]
+    offered = [one.name for one in fitting if name in knobs(model, [one])]
     near = nearest(name, turnable)
     if offered:
         message = f"{name} cannot be set here: it belongs to the capability {' or '.join(offered)}, which is not chosen"
