@@ -10,7 +10,8 @@ import pytest
 
 from sailplan.catalog import find_root, load, read, read_intents
 from sailplan.errors import FindingsError, UsageError
-from sailplan.model import Catalog, Document, Finding
+from sailplan.model import Catalog, Document, Finding, Position
+from sailplan.yamltext import parse
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,8 +108,8 @@ def test_the_root_is_found_from_below(checkout: Path) -> None:
         (MODEL.replace("{}", "!!binary aGk="), "SP005", "tag"),
         (MODEL.replace("{}", "!thing {}"), "SP005", "tag"),
         (MODEL.replace("{}", '{a: "\\uD800"}'), "SP005", "invalid Unicode"),
-        (MODEL.replace("{}", '{"\\0": 1}'), "SP005", "cannot be printed"),
-        (MODEL.replace("{}", '{a: "\\x1b[31m"}'), "SP005", "cannot be printed"),
+        (MODEL.replace("{}", '{"\\0": 1}'), "SP005", "a key holds U+0000"),
+        (MODEL.replace("{}", '{a: "\\x1b[31m"}'), "SP005", "a holds U+001B, a character that cannot be printed"),
         (MODEL.replace("{}", "[" * 100_000), "SP011", "levels deep"),
         (MODEL.replace("{}", "{a: " * 100_000), "SP011", "levels deep"),
         (MODEL.replace("{}", "\n  " + "- " * 100_000 + "x"), "SP011", "levels deep"),
@@ -242,3 +243,24 @@ def test_a_name_that_exists_is_a_duplicate(checkout: Path) -> None:
     (checkout / "catalog/models/n.yaml").write_text(MODEL, encoding="utf-8")
     catalog: Catalog = read(checkout)[0]
     assert [document.file for document in catalog.duplicates] == ["catalog/models/n.yaml"]
+
+
+@pytest.mark.parametrize("code", [0, 7, 8, 0xB, 0xD, 0x1F, 0x7F, 0x80, 0x85, 0x9F, 0xFEFF, 0xFFFE, 0xFFFF])
+def test_a_character_that_no_object_can_hold_is_refused(code: int) -> None:
+    """Written as an escape it is YAML; KubeVela's reader and CUE refuse it when the Application is rendered."""
+    _, (found,) = parse(f'prompt:\n  "é \\u{code:04x}"\n', "app.yaml")
+    assert (found.id, found.field, found.position) == ("SP005", "prompt", Position("app.yaml", 2, 3))
+    assert f"prompt holds U+{code:04X}," in found.message
+
+
+@pytest.mark.parametrize("code", [0, 7, 0x7F, 0x80, 0x9F, 0xFFFE])
+def test_the_character_itself_is_refused_where_it_stands(code: int) -> None:
+    _, (found,) = parse(f"é: |\n  ééé\n  ab{chr(code)}\n", "app.yaml")
+    assert (found.id, found.position) == ("SP005", Position("app.yaml", 3, 5))
+    assert found.message == f"U+{code:04X}, a character that cannot be printed"
+
+
+def test_tabs_lines_and_emoji_are_text() -> None:
+    (made,), wrong = parse('prompt: "a\\tb\\nc \\u00e9 \\U0001f600 \\u2028"\n', "app.yaml")
+    assert wrong == []
+    assert made.data == {"prompt": "a\tb\nc \u00e9 \U0001f600 \u2028"}

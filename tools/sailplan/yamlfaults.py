@@ -48,16 +48,25 @@ def syntax(error: yaml.YAMLError, text: str, file: str) -> Finding:
         return Finding("SP005", "error", position, "", "a tab where YAML wants spaces", fix="indent with spaces")
     if "nesting depth" in problem:
         return deep(position)
+    odd = getattr(error, "character", None)
+    if isinstance(odd, int):
+        message = f"{codepoint(chr(odd))}, a character that cannot be printed"
+        return Finding("SP005", "error", position, "", message, fix="write it without")
     context = getattr(error, "context", None)
     return Finding("SP005", "error", position, "", f"not YAML: {f'{context}, ' if context else ''}{problem}")
 
 
+def codepoint(character: str) -> str:
+    """A character by its number, for what cannot be shown: `U+0007`."""
+    return f"U+{ord(character):04X}"
+
+
 def _offset(error: yaml.YAMLError, text: str, file: str) -> Position:
-    """Place of a character that YAML does not allow; such errors carry an offset, not a line."""
+    """Place of a character that YAML does not allow; such errors carry an offset in bytes, not a line."""
     offset = getattr(error, "position", None)
     if not isinstance(offset, int) or offset < 0:
         return Position(file)
-    before = text[:offset]
+    before = text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore")
     return Position(file, before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1)
 
 

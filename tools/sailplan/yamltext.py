@@ -16,7 +16,7 @@ import yaml
 from sailplan.findings import dotted, shortened
 from sailplan.model import Finding, Path, Position
 from sailplan.scalars import Plain, plain
-from sailplan.yamlfaults import MAX_DEPTH, deep, syntax, too_deep
+from sailplan.yamlfaults import MAX_DEPTH, codepoint, deep, syntax, too_deep
 from sailplan.yamlnodes import MERGE, Positions, place, roots
 
 __all__ = ["MAX_DEPTH", "MAX_VALUES", "Parsed", "Positions", "parse"]
@@ -25,8 +25,9 @@ __all__ = ["MAX_DEPTH", "MAX_VALUES", "Parsed", "Positions", "parse"]
 MAX_VALUES = 200_000
 """Values in one document after anchors are expanded; a large preset has two hundred."""
 
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-"""Control characters, and halves of characters, which cannot be written as UTF-8. Escapes in quotes can make them."""
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+"""Control characters (C0, DEL, C1), halves of characters, which cannot be written as UTF-8, and what is no character: a
+byte order mark inside a text ends CUE, the others KubeVela's reader of YAML (measured). Escapes can make them all."""
 _TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null"))
 
 
@@ -95,8 +96,9 @@ class _Reader:
         if node.tag not in _TAGS:
             self._say("SP005", node, path, f"the tag {node.tag} means nothing here", fix="delete the tag")
             return node.value
-        if _UNPRINTABLE.search(node.value):
-            message = f"{_last(path)} holds a character that cannot be printed"
+        odd = _UNPRINTABLE.search(node.value)
+        if odd:
+            message = f"{_last(path)} holds {codepoint(odd[0])}, a character that cannot be printed"
             self._say("SP005", node, path, message, given=ascii(node.value), fix="write it without")
             return ascii(node.value)
         if node.style:  # quoted, or a block: text, whatever it looks like
@@ -147,8 +149,10 @@ class _Reader:
                 what = read.problem or "not text to YAML"
                 fix = f'write it in quotes: "{node.value}"'
                 self._say("SP007", node, path, f"the key {node.value} is {what}", given=node.value, fix=fix)
-        if _UNPRINTABLE.search(node.value):
-            self._say("SP005", node, path, "a key holds a character that cannot be printed", given=ascii(node.value))
+        odd = _UNPRINTABLE.search(node.value)
+        if odd:
+            message = f"a key holds {codepoint(odd[0])}, a character that cannot be printed"
+            self._say("SP005", node, path, message, given=ascii(node.value))
             return ascii(node.value)
         return str(node.value)
 
