@@ -257,7 +257,7 @@ def test_a_character_that_no_object_can_hold_is_refused(code: int) -> None:
 def test_the_character_itself_is_refused_where_it_stands(code: int) -> None:
     _, (found,) = parse(f"é: |\n  ééé\n  ab{chr(code)}\n", "app.yaml")
     assert (found.id, found.position) == ("SP005", Position("app.yaml", 3, 5))
-    assert found.message == f"U+{code:04X}, a character that cannot be printed"
+    assert found.message == f"not YAML: U+{code:04X}, a character that cannot be printed"
 
 
 def test_tabs_lines_and_emoji_are_text() -> None:

@@ -50,7 +50,7 @@ def syntax(error: yaml.YAMLError, text: str, file: str) -> Finding:
         return deep(position)
     odd = getattr(error, "character", None)
     if isinstance(odd, int):
-        message = f"{codepoint(chr(odd))}, a character that cannot be printed"
+        message = f"not YAML: {codepoint(chr(odd))}, a character that cannot be printed"
         return Finding("SP005", "error", position, "", message, fix="write it without")
     context = getattr(error, "context", None)
     return Finding("SP005", "error", position, "", f"not YAML: {f'{context}, ' if context else ''}{problem}")
@@ -67,7 +67,7 @@ def _offset(error: yaml.YAMLError, text: str, file: str) -> Position:
     if not isinstance(offset, int) or offset < 0:
         return Position(file)
     before = text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore")
-    return Position(file, before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1)
+    return Position(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
 def _line(text: str, number: int) -> str:
