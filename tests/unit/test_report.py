@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+import pytest
+
 from sailplan import report
+from sailplan.findings import masked, shortened
 from sailplan.model import Finding, Position
 
 FULL = Finding(
@@ -58,3 +62,29 @@ def test_github_escapes_what_would_end_a_command() -> None:
 def test_summary() -> None:
     assert report.summary([FULL, FULL, BARE]) == "2 errors, 1 warning"
     assert report.summary([]) == "no findings"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("https://ann:s3cret@host/v1", "https://***@host/v1"),
+        ("https://s3cret@host", "https://***@host"),
+        ("http://ann:s3c/r@t:9@host:99999", "http://***@host:99999"),
+        ("http://ann:s3c ret@host", "http://***@host"),
+        ("ann:s3cret@r.example/x", "***@r.example/x"),
+        ('"http://ann:s3cret@host"', '"http://***@host"'),
+        ("http://host:8080/v1", "http://host:8080/v1"),
+        ("r.example:5000/a/b:1@sha256:12", "r.example:5000/a/b:1@sha256:12"),
+        ("vllm-model@v1.0.0", "vllm-model@v1.0.0"),
+        ("scope:a b@c", "scope:a b@c"),
+    ],
+)
+def test_user_and_password_of_a_url_are_not_shown(given: str, shown: str) -> None:
+    assert masked(given) == shown
+    found = replace(FULL, message=f"url {given} is no url", given=given, fix=f"not {given}")
+    for text in (report.text([found]), report.github([found]), json.dumps(report.plain([found]))):
+        assert ("s3c" in text) == ("s3c" in shown)
+
+
+def test_a_password_is_masked_before_a_long_value_is_cut() -> None:
+    assert shortened(f"https://ann:{'s3cret' * 30}@host/v1") == "https://***@host/v1"

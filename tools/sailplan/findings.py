@@ -1,10 +1,17 @@
-"""Helpers for lists of findings: their order, and the nearest right name for a wrong one."""
+"""Helpers for lists of findings: their order, the nearest right name for a wrong one, how a value is shown."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from sailplan.model import SEVERITIES, Finding, Path
+
+_WHO = re.compile(r"(://[^\n]*|(?<![^\s\"'])/*[^\s/:@]+:(?!//)[^\s@]+)@(?!sha256:)")
+"""User and password before a host, with a scheme or without; an image has its digest after the @."""
+
+_LOOKED_AT = 2000
+"""Characters of a value that are looked at for a password: no URL is longer, and a value may have a million."""
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
@@ -40,6 +47,13 @@ def dotted(path: Path) -> str:
 
 
 def shortened(value: object, limit: int = 80) -> str:
-    """A value as text for a message, not longer than `limit` characters."""
-    text = str(value)
+    """A value as text for a message, without passwords and not longer than `limit` characters."""
+    text = masked(str(value)[:_LOOKED_AT])
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def masked(text: str) -> str:
+    """A text for a message with `***` for user and password of a URL: reports end in logs that many read."""
+    if "@" not in text:
+        return text
+    return _WHO.sub(lambda found: "://***@" if found[1].startswith("://") else "***@", text)

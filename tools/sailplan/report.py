@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
+from sailplan.findings import masked
 from sailplan.model import SEVERITIES, Finding
 
 _COLOURS = {"error": "31", "warning": "33", "note": "36"}
@@ -14,7 +16,7 @@ def text(findings: Sequence[Finding], colour: bool = False) -> str:
     """A paragraph a finding, and how many there are; empty without any."""
     if not findings:
         return ""
-    return "".join(_paragraph(found, colour) for found in findings) + summary(findings) + "\n"
+    return "".join(_paragraph(found, colour) for found in _safe(findings)) + summary(findings) + "\n"
 
 
 def summary(findings: Sequence[Finding]) -> str:
@@ -39,13 +41,19 @@ def plain(findings: Sequence[Finding]) -> list[dict[str, Any]]:
             "nearest": found.nearest,
             "fix": found.fix,
         }
-        for found in findings
+        for found in _safe(findings)
     ]
 
 
 def github(findings: Sequence[Finding]) -> str:
     """Workflow commands that GitHub shows beside the line."""
-    return "".join(f"{_annotation(found)}\n" for found in findings)
+    return "".join(f"{_annotation(found)}\n" for found in _safe(findings))
+
+
+def _safe(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings without passwords; what CUE said of a value came as it was."""
+    for found in findings:
+        yield replace(found, message=masked(found.message), given=masked(found.given), fix=masked(found.fix))
 
 
 def _paragraph(found: Finding, colour: bool) -> str:
