@@ -17,6 +17,13 @@ from sailplan.rules import flags
 from unit.catalogs import GONE, ROOT, document, edited, findings, repository
 
 FLEET = "apps/inference-fleet"
+
+
+def turnable(target: str) -> dict[str, Any]:
+    """A knob `own` of the edge that catalog-sre uses, without bounds."""
+    return {"edges/llama32-1b: spec knobs own": {"target": target, "description": "d"}}
+
+
 OLLAMA, SRE, EDGE_APP = "apps/inference-ollama", "apps/catalog-sre", "apps/chat-edge"
 CODER = "models/qwen-coder"
 ADAPTERS = f"{CODER}: spec settings lora-canary adapters"
@@ -144,6 +151,14 @@ CASES = [
         {f"{SRE}: spec components 0 set": {"prompt.system": "x" * 16385}},
         "has 16385 characters; at most 16384",
         app="catalog-sre",
+    ),
+    *(
+        Case("SP107", {**turnable(target), f"{SRE}: spec components 0 set": {"own": value}}, words, app="catalog-sre")
+        for target, value, words in (
+            ("properties.port", 65536, "own is out of range"),
+            ("properties.backendURL", "http://a:65536/v1", "is not of the form that is wanted"),
+            ("properties.image", "r.example:70000/a:1", "own is of a form that is refused"),
+        )
     ),
     Case("SP108", {f"{FLEET}: spec components 0 profile": "l40"}, "unknown profile of qwen-coder l40", "l4"),
     Case("SP109", {f"{FLEET}: spec components": []}, "components is empty"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sailplan import phrases
 from sailplan.findings import dotted, nearest, shortened
 from sailplan.knobs import Knob, definition, knobs, suits
 from sailplan.model import Catalog, Document, Path
+from sailplan.phrases import out_of_bounds
 from sailplan.rules.names import component_name
 from sailplan.rules.registry import Problem, Problems, intent_rule
 from sailplan.rules.view import parameter, parameters
@@ -57,11 +58,10 @@ def out_of_range(catalog: Catalog, app: Document) -> Problems:
                     nearest(str(value), map(str, knob.allowed)) if knob.allowed else "",
                     f"{knob.description}; see {knob.position}" if knob.description else f"see {knob.position}",
                 )
-            elif knob and isinstance(value, str) and (wrong := _unfit(value, taken)):
-                message, allowed = wrong
+            elif knob and (wrong := _unfit(value, taken)):
                 fix = knob.description or f"see {knob.position}"
-                where = dotted((*path, name))
-                yield Problem(app.at(*path, name), where, f"{name} {message}", shortened(value), allowed, fix=fix)
+                where, message, allowed = dotted((*path, name)), f"{name} {wrong}", phrases.taken(taken)
+                yield Problem(app.at(*path, name), where, message, shortened(value), allowed, fix=fix)
 
 
 def _wishes(catalog: Catalog, app: Document) -> Iterator[tuple[Path, Document, list[Document], Mapping[str, Any]]]:
@@ -109,15 +109,10 @@ def _kind(knob: Knob, taken: Mapping[str, Any]) -> str:
     return kind if kind in TYPES else ""
 
 
-def _unfit(value: str, taken: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Why the definition will refuse a text, and what it takes; numbers have the knob's own bounds."""
-    most, form = int(taken.get("maxLength", len(value))), str(taken.get("pattern", ""))
-    if len(value) > most:
-        return f"has {len(value)} characters; at most {most}", f"at most {most} characters"
-    # Elsewhere $ is the end of all, here it also stands before a last newline.
-    if form and not re.search(re.sub(r"\$$", r"\\Z", form), value):
-        return ("says nothing" if not value.strip() else "is not of the form that is wanted"), f"text like {form}"
-    return None
+def _unfit(value: Any, taken: Mapping[str, Any]) -> str:
+    """Why the definition will refuse a value that the knob itself would let pass; "" when it takes it."""
+    wrong = [said for part in (taken, *taken.get("allOf", ())) if (said := out_of_bounds(value, part))]
+    return "says nothing" if wrong and not str(value).strip() else next(iter(wrong), "")
 
 
 def within(value: Any, low: Any, high: Any, allowed: Sequence[Any] | None) -> bool:
