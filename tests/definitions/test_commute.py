@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from definitions.cases import renamed
+from definitions.cases import renamed, table
 from definitions.engine import Objects, component, render
 from definitions.files import EDGE_TRAITS, ENGINE_TRAITS, LEGACY, MODES, OTHER_REVISION
 
@@ -28,7 +28,15 @@ PROPERTIES = {
 Order = tuple[str, ...]
 
 ADAPTER = {"repository": "team/adapter", "revision": OTHER_REVISION}
-GIVEN = {
+
+
+def full(trait: str) -> dict[str, Any]:
+    """What a trait that nobody has named here yet is given: all of its parameters."""
+    given: dict[str, Any] = table(trait)["cases"]["full"]["properties"]
+    return given
+
+
+GIVEN: dict[str, dict[str, Any]] = {
     "gpu": {"count": 4, "pipelineParallel": 2, "minVRAM": "16Gi", "memoryLabel": "memory", "tolerations": {"spot": {}}},
     "prefix-cache": {"enabled": False},
     "preload": {"secrets": {"hf-token": True}},
@@ -43,6 +51,7 @@ GIVEN = {
     "network-policy": {"engine": "kubernetes"},
     "observability": {"labels": {"team": "ai"}},
 }
+GIVEN |= {trait: full(trait) for trait in ENGINE_TRAITS if trait not in GIVEN}
 WITHOUT = ["", "lora-canary", "preload", "ai-gateway-route"]
 """The traits that change what others render, each left out once."""
 
@@ -127,7 +136,7 @@ def test_what_a_trait_adds_depends_on_others_only_where_it_should() -> None:
     assert jobs[0] != jobs[1]
 
 
-EDGES = (
+EDGES: tuple[dict[str, dict[str, Any]], ...] = (
     {
         "model-config": {"model": "m", "backendURL": "http://a.b:8000/v1"},
         "prompt-policy": {"systemPrompt": "Be brief.", "temperature": 0.2},
@@ -140,6 +149,10 @@ EDGES = (
     },
 )
 """Traits of an edge; those that exclude each other apart."""
+NAMED = {name for given in EDGES for name in given}
+EDGES += tuple(
+    {trait: full(trait), "prompt-policy": {"systemPrompt": "Be brief."}} for trait in EDGE_TRAITS if trait not in NAMED
+)
 
 
 def test_all_traits_of_an_edge_are_shuffled() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sailplan.catalog import find_root
-from sailplan.errors import UsageError
+from sailplan.errors import ToolError, UsageError
 from sailplan.files import KINDS
 from sailplan.findings import nearest
 from sailplan.toolbox import cue
@@ -85,6 +85,27 @@ def write(root: Path) -> list[str]:
         else:
             path.unlink()
     return changed
+
+
+def added(root: Path, texts: Mapping[str, str]) -> list[str]:
+    """Write files that are new, and what is generated with them; the paths of all of them, or nothing is left.
+
+    Raises:
+        ToolError: cue is missing, or what there is now is not CUE.
+    """
+    written: list[Path] = []
+    try:
+        for name, text in texts.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as file:
+                written.append(path)
+                file.write(text)
+        return [*texts, *write(root)]
+    except (OSError, ToolError):
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _generate(root: Path, sources: Mapping[str, str], schema: Mapping[str, str]) -> dict[str, str]:

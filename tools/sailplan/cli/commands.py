@@ -17,6 +17,7 @@ COMMANDS = (
     "describe",
     "explain",
     "init",
+    "new",
     "compose",
     "render",
     "check",
