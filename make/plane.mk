@@ -24,6 +24,7 @@ plane-reset: venv ## Stop the plane and forget what it holds
 plane-pods: venv ## Run the pods of the plane's hub as processes that answer, until ^C
 	@$(VENV)/python -m podrunner --plane $(PLANE_NAME)
 
-test-plane: plane-tools ## Run the tests that need the plane (they start one of their own)
-	@$(VENV)/python -m pytest -m plane -p no:xdist $(PYTEST_ARGS) tests/plane
-	@$(VENV)/python -m pytest -m plane -p no:xdist $(PYTEST_ARGS) tests/podrunner
+# Two planes side by side, since most of a delivery is waiting; one that is kept for writing tests is used alone.
+test-plane: plane-tools ## Run the tests that need the plane (they start their own)
+	@$(VENV)/python -m pytest -m plane $(if $(SAILPLAN_TEST_PLANE),,-n 2 --dist loadfile --no-loadscope-reorder) \
+		$(PYTEST_ARGS) tests/plane tests/podrunner

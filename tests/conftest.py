@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 import pytest
@@ -28,6 +28,9 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 ALLOW = pytest.StashKey[bool]()
 
+FIGURE = "figure"
+"""Name of the property of a test's report that holds what it measured."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--allow-skips", action="store_true", help="let tests skip, in CI too")
@@ -38,6 +41,26 @@ def pytest_configure(config: pytest.Config) -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[ALLOW] = os.environ.get("CI") != "true" or bool(config.getoption("--allow-skips"))
+
+
+@pytest.fixture
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Take down what a test measured; it is printed at the end, whichever process the test ran in."""
+    return lambda text: record_property(FIGURE, text)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [one for found in terminalreporter.stats.values() for one in found]
+    figures = [
+        text
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        for name, text in report.user_properties
+        if name == FIGURE
+    ]
+    if figures:
+        terminalreporter.section("figures")
+        terminalreporter.write_line("\n".join(figures))
 
 
 @pytest.hookimpl(wrapper=True)

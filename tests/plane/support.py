@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from localplane import NotReady, Plane, PlaneError, wait
@@ -17,6 +18,8 @@ from localplane.components import HUB
 from localplane.hub import SYSTEM
 
 ROOT = Path(__file__).resolve().parents[2]
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+"""Name of this process among those that run tests; empty when it is the only one."""
 APP_API = "core.oam.dev/v1beta1"
 ROUTE = ("aigateway.envoyproxy.io/v1beta1", "AIGatewayRoute")
 DEPLOYMENT = ("apps/v1", "Deployment")
@@ -206,3 +209,11 @@ def left_over(folder: Path) -> list[str]:
         if int(place.parent.name) != os.getpid() and any(str(folder) in word for word in words):
             found.append(" ".join(words)[:200])
     return found
+
+
+def state_of(folders: pytest.TempPathFactory) -> Path:
+    """The folder of all planes of this run: they choose their ports one after the other, whoever starts them."""
+    base = folders.getbasetemp()
+    folder = (base.parent if WORKER else base) / "planes"
+    folder.mkdir(exist_ok=True)
+    return folder

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,9 @@ START_BUDGET_SECONDS = 60
 MEMORY_BUDGET_MIB = 4096
 
 
-def test_from_nothing_to_ready(plane: Plane, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_nothing_to_ready(plane: Plane, figure: Callable[[str], None]) -> None:
     rows = report.rows(plane)
-    with capsys.disabled():
-        print(f"\n{report.table(rows)}\nup after {getattr(plane, 'started_in', 0):.1f} s")
+    figure(f"{report.table(rows)}\nup after {getattr(plane, 'started_in', 0):.1f} s")
     assert {row.state for row in rows} == {"running"}
     # On a machine that has more to do than it has processors, everything takes as much longer.
     crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))

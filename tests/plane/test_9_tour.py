@@ -9,7 +9,7 @@ import pytest
 
 from plane import test_4_delivery
 from plane.person import TOUR, Person
-from plane.support import left_over
+from plane.support import left_over, state_of
 from transcripts.transcript import matches
 
 HERE = [
@@ -24,19 +24,25 @@ HERE = [
 
 
 @pytest.fixture
-def person(tmp_path: Path) -> Iterator[Person]:
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the planes of this run are."""
+    return state_of(tmp_path_factory)
+
+
+@pytest.fixture
+def person(tmp_path: Path, state: Path) -> Iterator[Person]:
     """Somebody with a plane of their own, from nothing."""
-    made = Person(tmp_path, {"SAILPLAN_STATE": str(tmp_path / "state")})
+    made = Person(tmp_path, {"SAILPLAN_STATE": str(state)})
     yield made
     made.run("make plane-reset")
-    assert left_over(tmp_path / "state") == []
+    assert left_over(state / "plane/default") == []
 
 
 def test_every_command_is_run_somewhere() -> None:
     assert {step.command for step in TOUR} == {*HERE, *test_4_delivery.COMMANDS}
 
 
-def test_the_tour_works_with_no_program_of_the_system(person: Person, tmp_path: Path) -> None:
+def test_the_tour_works_with_no_program_of_the_system(person: Person, state: Path) -> None:
     for name in ("kubectl", "openssl", "docker", "podman", "apt-get", "curl"):
         assert "[exit code" in person.run(f"command -v {name}"), f"{name} is on the PATH of this test"
     wrong = []
@@ -49,4 +55,4 @@ def test_the_tour_works_with_no_program_of_the_system(person: Person, tmp_path: 
         if "[exit code" in printed:
             wrong.append(f"$ {command}\n{printed}")
     assert not wrong, "\n\n".join(wrong)
-    assert left_over(tmp_path / "state") == [], "running after `make plane-stop`"
+    assert left_over(state / "plane/default") == [], "running after `make plane-stop`"

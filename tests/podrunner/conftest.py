@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from localplane import Plane
-from plane.support import ROOT, Desk, left_over
+from plane.support import ROOT, WORKER, Desk, left_over, state_of
 
 
 @pytest.fixture(scope="session")
@@ -24,8 +24,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     kept = os.environ.get("SAILPLAN_TEST_PLANE")
     before = os.environ.get("SAILPLAN_STATE")
     if not kept:
-        os.environ["SAILPLAN_STATE"] = str(folder / "state")
-    plane = Plane(kept or "pods", alone(folder))
+        os.environ["SAILPLAN_STATE"] = str(state_of(tmp_path_factory))
+    plane = Plane(kept or f"pods{WORKER}", alone(folder))
     try:
         plane.up()
         desk = Desk(plane)
