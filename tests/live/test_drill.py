@@ -22,12 +22,17 @@ SAILPLAN = Path(sys.executable).with_name("sailplan")
 MINUTES = 10
 
 
-@pytest.fixture(scope="module")
-def here() -> None:
+def needed(scenario: str) -> None:
+    """Skip where something is missing."""
     try:
-        ready([SCENARIOS["routes"]])
+        ready([SCENARIOS[scenario]])
     except ToolError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def here() -> None:
+    needed("routes")
 
 
 def drill(*args: str, seconds: float = 400) -> subprocess.CompletedProcess[str]:
@@ -48,11 +53,14 @@ def test_a_drill_prints_json_and_writes_a_page(tmp_path: Path) -> None:
     assert "share of xplane-qwen-coder" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.usefixtures("here")
-def test_interrupting_stops_everything(tmp_path: Path) -> None:
-    """^C while the gateway runs: exit code 130, and no process, plane or folder of it is left."""
+@pytest.mark.parametrize(
+    ("scenario", "moment"), [("routes", "gateway and"), ("traffic", "requests in flight")], ids=["routes", "traffic"]
+)
+def test_interrupting_stops_everything(tmp_path: Path, scenario: str, moment: str) -> None:
+    """^C while the gateway runs, or pods under load: exit code 130, and no process, plane or folder of it is left."""
+    needed(scenario)
     child = subprocess.Popen(
-        [SAILPLAN, "drill", "routes", "--component", "qwen-coder"],
+        [SAILPLAN, "drill", scenario, "--component", "qwen-coder"],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         env={**os.environ, "TMPDIR": str(tmp_path), "SAILPLAN_STATE": str(tmp_path / "state")},
     )  # fmt: skip
@@ -61,10 +69,10 @@ def test_interrupting_stops_everything(tmp_path: Path) -> None:
         said = []
         for line in child.stderr:
             said.append(line)
-            if "gateway and" in line:
+            if moment in line:
                 break
         else:
-            pytest.fail("the gateway did not come up:\n" + "".join(said))
+            pytest.fail(f"{scenario} did not come up:\n" + "".join(said))
         os.killpg(child.pid, signal.SIGINT)
         assert child.wait(timeout=120) == 130
     finally:

@@ -20,14 +20,21 @@ def late(module: str, function: str = "run") -> Callable[[Context], Result]:
     return run
 
 
+_KEDA = (needs.tool("keda-operator"), needs.tool("keda-adapter"), needs.tool("prometheus"))
 _GATEWAY = (needs.tool("aigw"), needs.tool("envoy"), needs.namespaces())
 
 _ALL = (
     Scenario(
         "scaling",
         "Real KEDA and Kubernetes' autoscaler on the catalog's triggers, by load",
-        (*needs.plane(), needs.tool("keda-operator"), needs.tool("keda-adapter"), needs.tool("prometheus")),
+        (*needs.plane(), *_KEDA),
         late("drill.scaling.scenario"),
+    ),
+    Scenario(
+        "traffic",
+        "Real KEDA on real requests: pods are processes that answer, come and go",
+        (*needs.plane(), *_KEDA, needs.namespaces()),
+        late("drill.traffic.scenario"),
     ),
     Scenario(
         "canary",

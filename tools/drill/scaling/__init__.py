@@ -7,6 +7,7 @@ load.py       what a model's pods report under a load (pure)
 fleet.py      which pods there are, and the metrics each of them serves to Prometheus
 watch.py      objects of an API server as they change
 track.py      the replicas and signals of one workload over time
+stand.py      programs, watches and tracks beside a hub, for this scenario and for `traffic`
 ground.py     all of that together, started and stopped
 signals.py loops.py lost.py   what is tried, one function a case
 scenario.py   the cases side by side, and then the result

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from drill.scaling.load import Gauges, Load, idle
+from drill.scaling.stand import Key
 from drill.scaling.watch import Object
 from localplane import condition
-
-Key = tuple[str, str]
-"""Namespace and name of a workload."""
 
 
 @dataclass(frozen=True, slots=True)

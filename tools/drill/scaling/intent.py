@@ -57,6 +57,19 @@ def prepare(context: Context, checkout: Checkout) -> None:
     _alone(checkout)
 
 
+def single(context: Context, checkout: Checkout, name: str) -> None:
+    """Turn a checkout's copy into one whose application is the chosen component, under this name, and nothing else.
+
+    Raises:
+        UsageError, DrillError: as for `prepare`.
+    """
+    part = _chosen(context, checkout)
+    checkout.app = name
+    checkout.intent = _intent(name, [_copied(part, name)], [ENVIRONMENT])
+    _write_environment(checkout, ENVIRONMENT, _free_address(checkout))
+    _alone(checkout)
+
+
 def pair(context: Context, checkout: Checkout) -> Checkout:
     """Return a second checkout like a prepared one, whose application is one component in both environments.
 

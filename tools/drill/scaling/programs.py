@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,12 +61,19 @@ class Place:
         )
         return Component(PROMETHEUS, "prometheus", args, f"http://127.0.0.1:{self.prometheus_port}/-/ready")
 
-    def prometheus_config(self) -> str:
-        """Text of Prometheus' configuration: pods as a ServiceMonitor finds them, labelled by namespace and pod."""
-        found = {"url": f"http://127.0.0.1:{self.ports['metrics-of-pods']}/targets", "refresh_interval": "1s"}
-        scrape = {"job_name": "models", "http_sd_configs": [found]}
+    def prometheus_config(self, discovery: Mapping[str, Any]) -> str:
+        """Text of Prometheus' configuration: pods as a ServiceMonitor finds them, labelled by namespace and pod.
+
+        Args:
+            discovery: where it finds them, as a job of a configuration has it.
+        """
         every = {"scrape_interval": "1s", "scrape_timeout": "1s"}
-        return yaml.safe_dump({"global": every, "scrape_configs": [scrape]})
+        return yaml.safe_dump({"global": every, "scrape_configs": [{"job_name": "models", **discovery}]})
+
+    def found_by_http(self) -> dict[str, Any]:
+        """Pods that are asked for at the server of a fleet (fleet.py)."""
+        found = {"url": f"http://127.0.0.1:{self.ports['metrics-of-pods']}/targets", "refresh_interval": "1s"}
+        return {"http_sd_configs": [found]}
 
     def operator(self) -> Component:
         """KEDA's operator."""

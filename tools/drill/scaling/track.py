@@ -113,6 +113,11 @@ class Track:
         with self._changed:
             return [at - since for at, _ in self._wanted if at > since]
 
+    def ready_after(self, since: float, replicas: int) -> float:
+        """Seconds from a moment until at least so many replicas were ready; infinite when they never were."""
+        with self._changed:
+            return next((at - since for at, value in self._ready if at > since and value >= replicas), math.inf)
+
     def signals(self, since: float, name: str) -> list[float]:
         """Shares (in %) of a signal from a moment on."""
         return [value for at, value in list(self._shares.get(name, [])) if at >= since]
