@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ _SECONDS = 60.0
 """How long a stream may be silent: then it counts as lost."""
 
 _TOKENS = range(6, 11)
-"""Tokens of answers, one length after the other: streams that began together do not end together."""
+"""Tokens of an answer, by chance: streams that began together do not end together."""
 
 _PROMPT = "and so on " * 60
 """Makes a prompt of some 150 tokens, so that the KV cache is used as well."""
@@ -58,6 +59,7 @@ class Clients:
         self._clock = clock
         self._wanted = self._flying = 0
         self._closed = False
+        self._chance = random.Random(0)
         self._began = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="clients", daemon=True)
         self._thread.start()
@@ -112,7 +114,7 @@ class Clients:
 
     async def _ask(self, http: httpx.AsyncClient, number: int) -> None:
         began = self._clock()
-        text, tokens = f"question {number} {_PROMPT}", _TOKENS[number % len(_TOKENS)]
+        text, tokens = f"question {number} {_PROMPT}", self._chance.choice(_TOKENS)
         body = {
             "model": self._model,
             "messages": [{"role": "user", "content": text}],

@@ -16,8 +16,8 @@ _MARGIN = 10.0
 
 
 def shares(answers: Sequence[Answer], since: float, until: float, replicas: int) -> list[Figure]:
-    """How requests that began and ended within a time were spread, a figure a replica, in the order of their names."""
-    counted = Counter(one.instance for one in answers if since <= one.began and one.ended <= until and not one.wrong)
+    """How the answers of a time were spread, a figure a replica, in the order of their names."""
+    counted = Counter(one.instance for one in answers if since <= one.ended <= until and not one.wrong)
     total, even = counted.total(), 100 / replicas
     promise = f"{even:.0f} +/- {_MARGIN:.0f}"
     made = []
