@@ -9,6 +9,7 @@ SAILPLAN_TEST_PLANE=NAME uses the plane of that name instead, running or not, an
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from localplane import Plane
-from plane.support import ROOT, WORKER, Desk, left_over, state_of
+from plane.support import ROOT, STATE, WORKER, Desk, left_over, state_of
+from plane.sweep import swept
 
 ORDER = (
     "test_1_plane", "test_2_definitions", "test_6_faults", "test_4_delivery", "test_8_status_diff_doctor",
@@ -24,6 +26,16 @@ ORDER = (
     "test_3_admission",
 )  # fmt: skip
 """Files by what they take, the long ones first; but the addon (2) needs a hub that never had anything of ours."""
+
+
+def pytest_configure() -> None:
+    if not WORKER:  # workers are told by the process that started them
+        os.environ[STATE] = tempfile.mkdtemp(prefix="sailplan-planes-")
+
+
+def pytest_unconfigure() -> None:
+    if not WORKER and (left := swept(Path(os.environ.pop(STATE)))):
+        print(f"\n{left} processes were left by the tests of the plane, and ended now")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

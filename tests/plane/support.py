@@ -20,6 +20,8 @@ from localplane.hub import SYSTEM
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 """Name of this process among those that run tests; empty when it is the only one."""
+STATE = "SAILPLAN_TEST_STATE"
+"""Variable that names the folder of a run's planes to all its processes."""
 APP_API = "core.oam.dev/v1beta1"
 ROUTE = ("aigateway.envoyproxy.io/v1beta1", "AIGatewayRoute")
 DEPLOYMENT = ("apps/v1", "Deployment")
@@ -213,7 +215,5 @@ def left_over(folder: Path) -> list[str]:
 
 def state_of(folders: pytest.TempPathFactory) -> Path:
     """The folder of all planes of this run: they choose their ports one after the other, whoever starts them."""
-    base = folders.getbasetemp()
-    folder = (base.parent if WORKER else base) / "planes"
-    folder.mkdir(exist_ok=True)
-    return folder
+    shared = os.environ.get(STATE)
+    return Path(shared) if shared else folders.mktemp("planes")

@@ -17,6 +17,7 @@ import pytest
 
 from localplane import ApiError, Plane, cli, report, wait
 from plane.support import ROOT, Desk, left_over
+from plane.sweep import swept
 
 START_BUDGET_SECONDS = 60
 MEMORY_BUDGET_MIB = 4096
@@ -128,6 +129,23 @@ def test_a_start_that_is_interrupted_leaves_nothing_running(plane: Plane, times:
     assert not set(ports) & set(plane.state.ports.values())
     assert cli.main(["--name", name, "reset"]) == 0
     assert not folder.exists()
+
+
+def test_a_run_that_was_killed_is_swept(tmp_path: Path) -> None:
+    folder = tmp_path / "planes"
+    folder.mkdir()
+    by_variable = subprocess.Popen(["sleep", "600"], env={**os.environ, "SAILPLAN_STATE": str(folder)})
+    by_argument = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", str(folder / "plane")])
+    other = subprocess.Popen(["sleep", "600"])
+    try:
+        assert swept(folder) == 2
+        assert (by_variable.wait(60), by_argument.wait(60)) == (-signal.SIGTERM, -signal.SIGTERM)
+        assert other.poll() is None
+        assert not folder.exists()
+    finally:
+        for process in (by_variable, by_argument, other):
+            process.kill()
+            process.wait(60)
 
 
 def servers(folder: Path) -> list[str]:
