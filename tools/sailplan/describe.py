@@ -145,8 +145,11 @@ def _capability(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     spec = document.spec
     apis = catalog.apis.spec["apis"] if catalog.apis else {}
     needs = [(need, apis.get(need, {}).get("description", "")) for need in spec.get("needs", ())]
-    models = {model: offers.anywhere(catalog, model, name) for model in offers.fitting(catalog, name)}
-    places = offers.by_environment(catalog, name, [model for model, no in models.items() if not no] or list(models))
+    fitting = offers.fitting(catalog, name)
+    places = offers.by_environment(catalog, name, fitting)
+    # Where nothing goes, one place is as good as any to say why.
+    good = [place for place, no in places.items() if not no] or list(places)[:1]
+    models = {model: offers.anywhere(catalog, model, name, good) for model in fitting}
     return title("Capability", name, document.description), [
         ("Traits", _traits(spec)),
         ("For components of type", [definition(document)]),

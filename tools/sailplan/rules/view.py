@@ -90,10 +90,10 @@ class View:
         """JSON Schema of the parameters of every definition, by name."""
         return parameters(self.catalog)
 
-    @cached_property
+    @property
     def demands(self) -> Mapping[str, Demand]:
         """What the parameters of each definition need to be given, for those that need anything."""
-        return {name: found for name, one in self.parameters.items() if (found := demand(one))}
+        return _demands(self.catalog.root, tuple(self.catalog.definitions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,11 @@ def demand(schema: Mapping[str, Any]) -> Demand | None:
 def parameters(catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
     """JSON Schema of the parameters of every definition, by name, as committed."""
     return _read(catalog.root, tuple(catalog.definitions))
+
+
+@lru_cache(maxsize=4)
+def _demands(root: str, names: tuple[str, ...]) -> Mapping[str, Demand]:
+    return {name: found for name, one in _read(root, names).items() if (found := demand(one))}
 
 
 @lru_cache(maxsize=4)
