@@ -165,7 +165,8 @@ class Place:
             "--max-workflow-failed-backoff-time=10",
             *(f"--feature-gates={name}={value}" for name, value in _GATES.items()),
         )
-        env = {"CUE_EXPERIMENT": "evalv3=0,keepvalidators=0"}
+        # CUE leaves much behind at once: to collect it less often saves processor time.
+        env = {"CUE_EXPERIMENT": "evalv3=0,keepvalidators=0", "GOGC": "400", "GOMEMLIMIT": "1GiB"}
         return Component(f"{self.name}/vela-core", "vela-core", args, f"http://127.0.0.1:{health}/readyz", env)
 
     def _client(self) -> tuple[str, ...]:

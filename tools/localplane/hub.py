@@ -85,7 +85,7 @@ class Hub:
         """
         home = self._place.folder / "vela"
         home.mkdir(exist_ok=True)
-        env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "KUBECONFIG": str(self._place.kubeconfig)}
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "KUBECONFIG": str(self._place.kubeconfig), "GOGC": "400"}
         try:
             done = subprocess.run(
                 [find("vela"), *args], env=env, cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True,
