@@ -77,6 +77,29 @@ def test_connections_are_spread_and_those_that_run_stay() -> None:
     run(test)
 
 
+def test_connections_that_ended_count_no_more() -> None:
+    """The pod with the fewest that are open gets the next ones."""
+
+    async def test() -> None:
+        balancer = Balancer("127.45.0.7", port_of("127.45.0.7"))
+        async with server("a") as first, server("b") as second:
+            await balancer.use([first, second])
+            open_ = [await greeting(balancer) for _ in range(6)]
+            for name, _, writer in open_:
+                if name == "a":
+                    writer.close()
+
+            async def closed() -> None:
+                while balancer.connections != 3:
+                    await asyncio.sleep(0.01)
+
+            await asyncio.wait_for(closed(), LIMIT)
+            assert [(await greeting(balancer))[0] for _ in range(3)] == ["a"] * 3
+        balancer.close()
+
+    run(test)
+
+
 def test_without_a_ready_pod_connections_are_refused() -> None:
     async def test() -> None:
         balancer = Balancer("127.45.0.3", port_of("127.45.0.3"))

@@ -31,6 +31,11 @@ class Balancer:
         self._server: asyncio.Server | None = None
         self._pipes: set[_Pipe] = set()
 
+    @property
+    def connections(self) -> int:
+        """Connections that are carried now."""
+        return sum(self._open.values())
+
     async def use(self, backends: Sequence[Backend]) -> None:
         """Take these backends from now on."""
         self._backends = sorted(backends)
@@ -100,6 +105,7 @@ class _Pipe(asyncio.Protocol):
         self.other = other
         self.transport: asyncio.Transport | None = None
         self.over = _nothing
+        self._read_all = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -111,6 +117,9 @@ class _Pipe(asyncio.Protocol):
             self.other.transport.write(data)
 
     def eof_received(self) -> bool:
+        self._read_all = True
+        if self.other is not None and self.other._read_all:
+            return False  # both have said all: this end closes, and then the other
         if self.other is not None and self.other.transport is not None:
             with contextlib.suppress(OSError):
                 self.other.transport.write_eof()
