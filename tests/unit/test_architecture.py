@@ -118,7 +118,7 @@ KNOWN = {
     "vllm_sim": {"sailplan"},
     "podrunner": {"localplane"},
     "inference_api": set(),
-    "drill": {"sailplan", "localplane", "toolchain"},
+    "drill": {"sailplan", "localplane", "podrunner", "toolchain"},
 }
 """Packages beside each other, and which others each may import. What runs in a container of its own knows no tool."""
 
@@ -126,6 +126,7 @@ NARROW = {
     ("sailplan", "drill"): ("sailplan.cli.drill",),
     ("vllm_sim", "sailplan"): ("sailplan.engineflags",),
     ("podrunner", "localplane"): ("localplane.errors", "localplane.state"),
+    ("drill", "podrunner"): ("podrunner.errors", "podrunner.handle"),
 }
 """For some of these pairs: the only module that imports, or the only ones that are imported."""
 
