@@ -8,6 +8,7 @@ SAILPLAN_TEST_PLANE=NAME uses the plane of that name instead, running or not, an
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 import time
@@ -53,9 +54,12 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
         made.up()
         yield made
         return
-    os.environ["SAILPLAN_STATE"] = str(state_of(tmp_path_factory))
+    folder = state_of(tmp_path_factory)
+    os.environ["SAILPLAN_STATE"] = str(folder)
     made = Plane(f"tests{WORKER}", ROOT)
-    made.started_in = made.up()  # type: ignore[attr-defined]
+    with (folder / "starting").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # one after the other is sooner for the first, and not later for the second
+        made.started_in = made.up()  # type: ignore[attr-defined]
     yield made
     began = time.monotonic()
     stubborn = made.stop()

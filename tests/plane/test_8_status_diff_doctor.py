@@ -36,7 +36,7 @@ def checkout(tmp_path: Path, source: Path, desk: Desk) -> Checkout:
 @pytest.fixture(scope="module")
 def fleet(published: Desk) -> Iterator[Desk]:
     """The fleet, on its way to dev with downloads that take a while."""
-    published.simulation("dev").preload(fail=(), seconds=40)
+    published.simulation("dev").preload(fail=(), seconds=30)
     published.up(published.sailplan("compose", APP))
     yield published
     client = published.plane.clusters[HUB].client
@@ -257,8 +257,8 @@ def waits(desk: Desk) -> dict[str, Any]:
 
 
 def test_wait_model_ready_says_what_it_waits_for_and_ends_when_the_model_serves(published: Desk, waiting: Any) -> None:
-    published.simulation("sandbox").preload(fail=(), seconds=20)
-    published.simulation("sandbox").ready_after(20)
+    published.simulation("sandbox").preload(fail=(), seconds=15)
+    published.simulation("sandbox").ready_after(15)
     waiting("10m")
     for reason in ("weights are being downloaded", "weights still loading"):
         said = lambda reason=reason: waits(published).get("message") == f"guardrail: {reason}"  # noqa: E731
@@ -269,7 +269,7 @@ def test_wait_model_ready_says_what_it_waits_for_and_ends_when_the_model_serves(
 
 
 def test_wait_model_ready_says_that_no_gpu_is_free_and_gives_up_after_the_budget(published: Desk, waiting: Any) -> None:
-    waiting("60s", gpus=2)  # and a node has one
+    waiting("45s", gpus=2)  # and a node has one
     said = lambda: waits(published).get("message", "").startswith("guardrail: unschedulable, ")  # noqa: E731
     published.until("it says so", said, app="guardrail")
     published.until("the step gives up", lambda: waits(published).get("reason") == "Timeout", app="guardrail")
