@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sailplan.compose import compose
+from sailplan.model import Composition, Position
 from sailplan.refusals import finding, words
 from sailplan.toolbox.proc import Completed
 from sailplan.toolbox.vela import Refusal, VelaError, complaint, judge, parse, refusals
-from unit.plain import app, catalog
+from unit.plain import PRODUCTION, app, catalog
 
 START = "Error: cannot generate manifests from components and traits: "
 WORKLOAD = f"{START}evaluate base template app=x in namespace=n: validation failed for workload m:\n\n"
@@ -183,3 +186,73 @@ def test_a_trait_that_only_noticed_what_the_component_lacks() -> None:
     said = finding(Refusal("gpu", "coder", "model.revision", ('incomplete value "=~\\"^x$\\""',)), made, "dev")
     assert said.field == "coder.properties.model.revision"
     assert "is missing" in said.message
+
+
+SCALER = "keda-saturation-scaling"
+
+
+def overridden(traits: dict[str, Any], properties: dict[str, Any], **component: Any) -> tuple[Composition, Any]:
+    """An Application in an environment with overrides, and where a path in those stands."""
+    spec = {**PRODUCTION, "overrides": {"traits": traits, "properties": properties}}
+    found = catalog(environments={"production": spec})
+    made = compose(found, app({"model": "coder", **component}, environments=("production",)))
+    return made, lambda *path: found.environments["production"].at("spec", "overrides", *path)
+
+
+def errs(text: str, trait: str = SCALER) -> Refusal:
+    """What a definition says in its own words."""
+    return Refusal(trait, "coder", "", (text,))
+
+
+def test_own_words_are_about_the_value_that_was_written_last() -> None:
+    """The model's maxReplicas was right until the environment asked for another fallback."""
+    made, at = overridden({SCALER: {"fallback": {"replicas": 4}}}, {}, capabilities=["scaling"])
+    said = finding(errs("fallback.replicas 4 is above maxReplicas 2"), made, "production")
+    assert said.position == at("traits", SCALER, "fallback", "replicas")
+    assert said.field == f"coder.traits.{SCALER}.fallback.replicas"
+    assert (said.given, said.allowed) == ("4", "at most 2")
+    assert said.fix.startswith("change fallback.replicas or maxReplicas (model/coder.yaml:")
+    assert f"{SCALER} refuses it in production: fallback.replicas 4 is above" in said.message
+
+
+def test_own_words_that_compare_the_other_way_round() -> None:
+    made, at = overridden({}, {"resources": {"limits": {"cpu": "10m"}}})
+    said = finding(errs("resources.requests.cpu 4 is above resources.limits.cpu 10m", ""), made, "production")
+    assert said.position == at("properties", "resources", "limits", "cpu")
+    assert (said.given, said.allowed, said.fix) == ("10m", "at least 4", "")
+    made, at = overridden({SCALER: {"scaleDownStabilizationSeconds": 30}}, {}, capabilities=["scaling"])
+    said = finding(errs("scaleDownStabilizationSeconds 30 is below scaleDownPeriodSeconds 60: x"), made, "production")
+    assert (said.position, said.allowed) == (at("traits", SCALER, "scaleDownStabilizationSeconds"), "at least 60")
+
+
+def test_an_intent_that_turns_a_knob_too_far_for_an_environment() -> None:
+    turned = {"scaling.minReplicas": 8}
+    made, _ = overridden({SCALER: {"maxReplicas": 3}}, {}, capabilities=["scaling"], set=turned)
+    said = finding(errs("minReplicas 8 is above maxReplicas 3"), made, "production")
+    assert said.position == made.app.at("spec", "components", 0, "set", "scaling.minReplicas")
+
+
+def test_own_words_about_a_map_or_a_list() -> None:
+    made, at = overridden(
+        {}, {"disruptionBudget": {"minAvailable": 1, "maxUnavailable": 1}, "extraArgs": ["--model=y"]}
+    )
+    said = finding(
+        errs("disruptionBudget wants exactly one of minAvailable and maxUnavailable", ""), made, "production"
+    )
+    assert said.position.line in {
+        at("properties", "disruptionBudget", key).line for key in ("minAvailable", "maxUnavailable")
+    }
+    said = finding(errs('extraArgs "--model=y" is managed: --model has a parameter', ""), made, "production")
+    assert (said.position, said.given) == (at("properties", "extraArgs"), '["--model=y"]')
+    made, at = overridden({"gpu": {"tolerations": {"a": {"operator": "Exists", "value": "b"}}}}, {})
+    said = finding(
+        errs("gpu.tolerations.a.value goes with operator Equal: Exists takes any", "gpu"), made, "production"
+    )
+    assert said.position == at("traits", "gpu", "tolerations", "a", "value")
+
+
+def test_own_words_that_name_no_value_are_about_the_trait() -> None:
+    made, _ = overridden({}, {})
+    said = finding(errs("gpu goes with a vllm-model component; this workload is none", "gpu"), made, "production")
+    assert isinstance(said.position, Position)
+    assert (said.position.file, said.field, said.given) == ("model/coder.yaml", "coder.traits.gpu", "")
