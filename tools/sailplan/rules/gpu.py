@@ -195,8 +195,9 @@ def quantity_gib(text: str) -> float:
 
 
 def _budgets(view: View) -> Iterator[tuple[str, int, list[tuple[Placed, Demand]]]]:
-    """Every environment that the checked Applications use: its budget, and what each component takes of it."""
-    used = dict.fromkeys(name for placed in view.placed for name in placed.component.environments)
+    """Every environment where the checked Applications take GPUs: its budget, and what each component takes of it."""
+    asked = [(name, placed.component) for placed in view.placed for name in placed.component.environments]
+    used = dict.fromkeys(name for name, component in asked if demand(component, name).most)
     for environment in used:
         budget = view.environment(environment).spec["gpu"]["budget"]
         yield environment, budget, [(one, demand(one.component, environment)) for one in view.within(environment)]
