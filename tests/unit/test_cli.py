@@ -22,6 +22,8 @@ from unittest import mock
 import pytest
 import yaml
 
+import drill.context
+from sailplan.beginning import DRILLS
 from sailplan.catalog import find_root
 from sailplan.cli import main
 from sailplan.cli.commands import COMMANDS
@@ -536,19 +538,38 @@ class TestInit:
         assert sailplan("init", "more", *two, cwd=checkout).code == 1, "the sandbox has no two GPUs left"
         assert not (checkout / "applications/more").exists()
 
-    def test_without_an_environment_one_with_gpus_left_is_chosen(self, checkout: Path) -> None:
-        """The first is the one for trying; once full, another; when all are, none, and nothing is written."""
+    def test_without_an_environment_the_first_that_takes_it_is_chosen(self, checkout: Path) -> None:
+        """The one for trying as long as nothing is refused there; then another; when none, nothing is written."""
+        path = checkout / "catalog/environments/dev.yaml"
+        path.write_text(path.read_text().replace("budget: 4", "budget: 5"))
         said = []
-        for name in ("one", "two", "three", "four", "five", "six", "seven", "eight"):
-            ran = sailplan("init", name, "--model", "llamaguard3-1b", cwd=checkout)
+        for name in ("one", "two", "three", "four"):
+            ran = sailplan("init", name, "--model", "qwen-coder-fim", cwd=checkout)
             path = checkout / f"applications/{name}/app.yaml"
             assert path.exists() == (ran.code == 0)
-            said.append((ran.code, yaml.safe_load(path.read_text())["spec"]["environments"] if ran.code == 0 else []))
+            places = yaml.safe_load(path.read_text())["spec"]["environments"] if ran.code == 0 else []
+            said.append((ran.code, places, "SP202" in ran.err, "sandbox is passed over" in ran.err))
             assert "--env NAME chooses another" in ran.err
-        assert said[0] == (0, ["sandbox"])
-        assert any(code == 0 and places != ["sandbox"] for code, places in said)
-        assert said[-1] == (1, [])
-        assert "dev" not in str(said), "the fleet takes all of its GPUs"
+        assert said == [
+            (0, ["sandbox"], False, False),
+            (0, ["sandbox"], True, False),
+            (0, ["dev"], True, True),
+            (1, [], False, False),
+        ]
+        full = "has 6 GPUs, and its applications need 7 at minimum replicas"
+        assert f"sandbox {full}" in ran.err and "dev: dev has 5 GPUs" in ran.err
+
+    def test_the_environment_for_drills_is_never_chosen(self, checkout: Path) -> None:
+        for path in (checkout / "catalog/environments").glob("*.yaml"):
+            if path.stem not in ("sandbox", DRILLS):
+                path.write_text(path.read_text().replace("gate: auto", "gate: approve"))
+        path = checkout / "catalog/environments/sandbox.yaml"
+        path.write_text(path.read_text().replace("budget: 6", "budget: 4"))
+        ran = sailplan("init", "mine", "--model", "qwen-coder-fim", cwd=checkout)
+        assert ran.code == 1
+        assert "drill" not in ran.err
+        assert sailplan("init", "mine", "--model", "qwen-coder-fim", "--env", DRILLS, cwd=checkout).code == 0
+        assert DRILLS == drill.context.ENVIRONMENT
 
     def test_the_chosen_environment_is_said_with_the_reason(self, checkout: Path) -> None:
         ran = sailplan("init", "mine", "--model", "qwen-coder-fim", cwd=checkout)
@@ -560,10 +581,15 @@ class TestInit:
         assert "SP202" not in sailplan("check", "applications/mine", cwd=checkout).err
 
     def test_an_environment_that_asks_for_approval_is_not_chosen(self, checkout: Path) -> None:
+        """It is named, when it is one that would do."""
         ran = sailplan("init", "mine", "--model", "qwen-coder", "--with", "web-route", cwd=checkout)
         assert ran.code == 2
+        assert "chosen without --env (sandbox, dev, " in ran.err
         assert "does not have a gateway for host names" in ran.err
-        assert "describe capability web-route" in ran.err
+        assert "hint: --env production would do" in ran.err
+        ran = sailplan("init", "mine", "--model", "qwen-coder", "--with", "prompt-sre", cwd=checkout)
+        assert "--env production" not in ran.err
+        assert "describe capability prompt-sre" in ran.err
         assert not (checkout / "applications/mine").exists()
 
     def test_a_model_gets_the_capabilities_that_are_for_it(self, checkout: Path) -> None:
@@ -600,11 +626,41 @@ class TestInit:
         assert said in ran.err
         assert not (checkout / "applications/mine").exists()
 
-    def test_what_would_be_refused_is_not_written(self, checkout: Path) -> None:
-        ran = sailplan("init", "mine", "--model", "qwen-codr", cwd=checkout)
-        assert ran.code == 1
-        assert "qwen-coder" in ran.err
+    @pytest.mark.parametrize(
+        ("args", "said"),
+        [
+            (["--model", "qwen-codr"], "--model qwen-codr: there is no such model\nhint: did you mean qwen-coder?"),
+            (["--model", "simulator", "--with", "zz"], "--with zz: there is no such capability\nhint: there are: "),
+            (["--model", "simulator", "--env", "sanbox"], "--env sanbox: there is no such environment\nhint: did you"),
+            (["--model", "simulator", "--model", "simulator"], "--model simulator is given twice\nhint: write the se"),
+            (["--model", "simulator", *["--with", "autoscaling"] * 2], "--with autoscaling is given twice"),
+            (["--model", "simulator", *["--env", "sandbox"] * 2], "--env sandbox is given twice"),
+        ],
+    )
+    def test_options_are_named_when_they_are_wrong(self, args: list[str], said: str, checkout: Path) -> None:
+        ran = sailplan("init", "mine", *args, cwd=checkout)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"error: {said}")
         assert not (checkout / "applications/mine").exists()
+
+    def test_what_would_be_refused_is_not_written(self, checkout: Path) -> None:
+        """What every environment says is said without environments, and that the lines are in no file."""
+        name = "a" * 44
+        ran = sailplan("init", name, "--model", "qwen3-8b", "--model", "qwen-coder", cwd=checkout)
+        assert ran.code == 1
+        assert "SP125" in ran.err and "SP201" not in ran.err and "--env" not in ran.err
+        assert f"hint: applications/{name}/app.yaml was not written; the lines are those it would have\n" in ran.err
+        assert not (checkout / "applications" / name).exists()
+
+    def test_budgets_do_not_matter_to_what_takes_no_gpu(self, checkout: Path) -> None:
+        ran = sailplan("init", "mine", "--model", "simulator", "--env", "production", cwd=checkout)
+        assert (ran.code, ran.err) == (0, "")
+
+    def test_where_a_file_is_no_folder_can_be(self, checkout: Path) -> None:
+        (checkout / "applications/mine").touch()
+        ran = sailplan("init", "mine", "--model", "simulator", cwd=checkout)
+        assert (ran.code, ran.out) == (2, "")
+        assert "applications/mine is no folder" in ran.err and "hint: " in ran.err
 
 
 def test_version() -> None:

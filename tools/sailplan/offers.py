@@ -24,8 +24,12 @@ def refusal(catalog: Catalog, model: str, capability: str, environment: str) -> 
     What the capability requires is picked with it, and an edge of an engine gets one. Other applications do not count.
     """
     found = _wrong(catalog, _trial(catalog, model, _with_required(catalog, capability), environment))
-    # What stands in brackets at the end is about the component that was tried.
-    return re.sub(r" \([^()]*\)$", "", found[0].message).replace(_TRIED, model) if found else ""
+    return reason(found[0]).replace(_TRIED, model) if found else ""
+
+
+def reason(found: Finding) -> str:
+    """What a finding says, without the brackets at its end that go into the details."""
+    return re.sub(r" \([^()]*\)$", "", found.message)
 
 
 def anywhere(catalog: Catalog, model: str, capability: str, environments: Iterable[str] = ()) -> str:
@@ -49,12 +53,12 @@ def by_environment(catalog: Catalog, capability: str, models: Sequence[str]) -> 
 
 
 def _unless_one_goes(tried: Iterator[str]) -> str:
-    reason = ""
+    first = ""
     for refused in tried:
         if not refused:
             return ""
-        reason = reason or refused
-    return reason
+        first = first or refused
+    return first
 
 
 def _with_required(catalog: Catalog, capability: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,6 +94,19 @@ def choose(catalog: str, names: Sequence[str] | None, files: Sequence[str] | Non
     # An intent that is read from elsewhere stands for the application of its name, so it is not counted twice.
     known_apps = {**everything.apps, **{app.name: app for app in apps}}
     return Chosen(replace(everything, apps=known_apps), tuple(apps), origin)
+
+
+def free(path: Path) -> None:
+    """Refuse to write where something is already, a link to nothing included, or where no folder can be.
+
+    Raises:
+        UsageError: says which.
+    """
+    if os.path.lexists(path):
+        raise UsageError(f"{terminal.near(path)} exists already", "choose another name, or change that file")
+    nearest = next(folder for folder in path.parents if os.path.lexists(folder))
+    if not nearest.is_dir():
+        raise UsageError(f"{terminal.near(nearest)} is no folder, and {path.name} belongs below it", "move it away")
 
 
 def warn(findings: Iterable[Finding]) -> None:
