@@ -69,16 +69,33 @@ def test_what_is_begun_passes(name: str, component: str, checkout: Path) -> None
         (["definition", "Pod_Note"], "no name for a definition"),
         (["definition", "../note"], "no name for a definition"),
         (["definition", "n" * 41], "no name for a definition"),
+        *(
+            (["definition", name], "no name for a definition")
+            for name in ("true", "null", "on", "yes", "no", "off", "y")
+        ),
+        (["definition", "linked"], "definitions/trait/linked.cue exists already\nhint: "),
         (["definition", "note", "--for", "vllm"], "vllm-model"),
+        (["definition", "note", "--for", "inference-api", "--for", "vllm-model"], "--for is given 2 times"),
         (["modle", "note"], "definition"),
     ],
 )
 def test_bad_input_writes_nothing(args: list[str], said: str, checkout: Path) -> None:
     (checkout / "tests/definitions/cases/taken.yaml").write_text("mine\n")
+    (checkout / "definitions/trait/linked.cue").symlink_to("nowhere")
     before = tree(checkout)
     done = run(checkout, "sailplan", "new", *args)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
+    assert tree(checkout) == before
+
+
+def test_a_file_where_a_folder_belongs_is_named(checkout: Path) -> None:
+    shutil.rmtree(checkout / "definitions/examples")
+    (checkout / "definitions/examples").touch()
+    before = tree(checkout)
+    done = run(checkout, "sailplan", "new", "definition", "note")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "definitions/examples is no folder, and note.yaml belongs below it\nhint: " in done.stderr
     assert tree(checkout) == before
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from sailplan import rules
+from sailplan import generated, newtrait, parameters, rules
 from unit.catalogs import ROOT
 
 
@@ -68,6 +70,31 @@ def test_what_is_wrong_is_said(checkout: Path, name: str, old: str, new: str, ru
     else:
         found = said(checkout)
     assert words in found[rule]
+
+
+def test_one_name_is_one_definition(checkout: Path) -> None:
+    shutil.copy(checkout / "definitions/trait/gpu.cue", checkout / "definitions/component/gpu.cue")
+    found = [found for found in rules.checkout(checkout) if found.id == "SP608"]
+    assert [(one.position.file, one.given) for one in found] == [("definitions/component/gpu.cue", "gpu")]
+    assert found[0].message == "definitions/trait/gpu.cue is named gpu too, and this one is not looked at"
+
+
+def test_names_that_differ_in_dashes_only_stay_apart(checkout: Path) -> None:
+    """Each is itself in what is generated, though one takes a number where the other takes text."""
+    for name, note in (("foo-1", "*1 | int"), ("foo1", '*"on" | string')):
+        for path, text in newtrait.files(name).items():
+            (checkout / path).parent.mkdir(parents=True, exist_ok=True)
+            (checkout / path).write_text(re.sub("note: .*", f"note: {note}", text), encoding="utf-8")
+    generated.write(checkout)
+    kinds = [generated.json_schema(name, checkout)["properties"]["note"]["type"] for name in ("foo-1", "foo1")]
+    assert kinds == ["integer", "string"]
+    assert rules.checkout(checkout) == []
+
+
+def test_every_name_has_a_title_of_its_own() -> None:
+    names = ["".join(("a", *rest)) for size in range(5) for rest in itertools.product("ab1-", repeat=size)]
+    assert len({parameters.title(name) for name in names}) == len(names)
+    assert parameters.title("prefix-cache") == "#PrefixCacheParameters"
 
 
 def test_a_new_definition_wants_its_files(checkout: Path) -> None:

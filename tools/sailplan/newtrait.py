@@ -9,6 +9,7 @@ import re
 
 from sailplan.errors import UsageError
 from sailplan.model import EDGE, ENGINE
+from sailplan.scalars import plain
 
 LONGEST = 40
 """Characters of a name. Objects on the hub add a version to it, and have 63."""
@@ -128,6 +129,9 @@ def files(name: str, component: str = ENGINE) -> dict[str, str]:
     if not _FORM.fullmatch(name) or len(name) > LONGEST:
         form = f"lower-case letters, digits and dashes, starting with a letter, at most {LONGEST} characters"
         raise UsageError(f"{name} is no name for a definition", form)
+    if (read := plain(name)).value != name or read.problem:
+        reason = "YAML readers take it for something else than text, where it stands without quotes"
+        raise UsageError(f"{name} is no name for a definition", reason)
     if component not in _MARKS:
         raise UsageError(f"there are no traits for {component} components", f"there are: {', '.join(_MARKS)}")
     return {

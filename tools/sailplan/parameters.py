@@ -102,8 +102,12 @@ def trait_names(root: Path) -> list[str]:
 
 
 def title(name: str) -> str:
-    """Name of the CUE definition that holds the parameters of `name`: `#PrefixCacheParameters`."""
-    return "#" + "".join(part.capitalize() for part in name.split("-")) + "Parameters"
+    """Name of the CUE definition that holds the parameters of `name`: `#PrefixCacheParameters`.
+
+    A dash that no letter follows stays, as `_`: foo-1 and foo1, a-b and a--b are not the same.
+    """
+    joined = re.sub("-([a-z]?)", lambda found: found[1].upper() or "_", name)
+    return f"#{joined[:1].upper()}{joined[1:]}Parameters"
 
 
 def _label(name: str) -> str:

@@ -31,7 +31,10 @@ class Component(StrEnum):
 def new(
     type: Annotated[Type, typer.Argument(metavar="TYPE", help="definition", show_default=False)],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new trait.", show_default=False)],
-    component: Annotated[Component, typer.Option("--for", help="Components that it goes with.")] = Component.engine,
+    component: Annotated[
+        list[Component] | None,
+        typer.Option("--for", help=f"Type of the components that it goes with, one; {Component.engine} without."),
+    ] = None,
     catalog: options.Catalog = "",
 ) -> None:
     """Begin a definition: a trait with its example and the table of its tests, all of which pass.
@@ -45,11 +48,13 @@ def new(
     from sailplan.catalog import definition_files
 
     root = Path(options.root(catalog))
-    texts = newtrait.files(name, component.value)
+    given = component or [Component.engine]
+    if len(given) > 1:
+        raise UsageError(f"--for is given {len(given)} times", "a trait begins with one type of components")
+    texts = newtrait.files(name, given[0].value)
     known = definition_files(root)
     for path in (*(known[one] for one in known if one == name), *(root / path for path in texts)):
-        if path.exists():
-            raise UsageError(f"{terminal.near(path)} exists already", "choose another name")
+        options.free(path)
     made = generated.added(root, texts)
     terminal.out("".join(f"{terminal.near(root / path)}\n" for path in made))
     terminal.hint(

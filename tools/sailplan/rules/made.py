@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sailplan.catalog import definition_files, definitions, nearest
+from sailplan.catalog import DEFINITION_FOLDERS, definition_files, definitions, nearest
 from sailplan.model import Position
 from sailplan.rules.registry import Problem, Problems, checkout_rule
 
@@ -79,6 +79,18 @@ def open_parameter(root: Path) -> Problems:
         if opened:
             message = f"a level of the parameter of {name} is not closed: {opened.group().strip()}"
             yield Problem(_file(root, name), "parameter", message, fix="write close({...})")
+
+
+@checkout_rule("SP608", "two definitions of one name")
+def twice(root: Path) -> Problems:
+    """Presets and Applications name a definition by its name alone, and what is generated from it has one place."""
+    kept = definition_files(root)
+    for folder in DEFINITION_FOLDERS:
+        for path in sorted((root / "definitions" / folder).glob("*.cue")):
+            if kept[path.stem] != path:
+                file, other = (one.relative_to(root).as_posix() for one in (path, kept[path.stem]))
+                message = f"{other} is named {path.stem} too, and this one is not looked at"
+                yield Problem(Position(file), "", message, path.stem, fix="rename one of them")
 
 
 @checkout_rule("SP901", "generated file out of date")
