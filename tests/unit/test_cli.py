@@ -307,6 +307,7 @@ class TestExplain:
     def test_every_definition(self) -> None:
         for name in sailplan("get", "definitions", "-o", "name").out.split():
             said = sailplan("explain", name.removeprefix("definition/"))
+            assert "+usage" not in said.out
             assert "DESCRIPTION" in said.out
 
 
@@ -651,6 +652,13 @@ class TestInit:
         assert "SP125" in ran.err and "SP201" not in ran.err and "--env" not in ran.err
         assert f"hint: applications/{name}/app.yaml was not written; the lines are those it would have\n" in ran.err
         assert not (checkout / "applications" / name).exists()
+
+    @pytest.mark.parametrize("owner", ["", " ", " us", "us\n", "us\nthem"])
+    def test_an_owner_is_text_on_one_line(self, owner: str, checkout: Path) -> None:
+        ran = sailplan("init", "mine", "--model", "simulator", "--owner", owner, cwd=checkout)
+        assert (ran.code, ran.out) == (1, "")
+        assert "SP003: metadata.owner" in ran.err
+        assert not (checkout / "applications/mine").exists()
 
     def test_budgets_do_not_matter_to_what_takes_no_gpu(self, checkout: Path) -> None:
         ran = sailplan("init", "mine", "--model", "simulator", "--env", "production", cwd=checkout)

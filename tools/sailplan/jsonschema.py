@@ -8,7 +8,8 @@ OpenAPI loses two things and says a few differently, so these steps follow it:
    required.
 3. A choice is `anyOf`: CUE's `|` does not mind when two sides match.
 4. `exclusiveMinimum: true` is OpenAPI 3.0; JSON Schema has the number itself there.
-5. References point into `$defs`, and `+usage=` goes from descriptions.
+5. References point into `$defs`, and descriptions begin behind `+usage=`; what stands before it is for who changes the
+   definition.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _member(key: str, value: Any) -> Any:
     if key == "$ref":
         return value.replace(_REFERENCE, "#/$defs/")
     if key == "description":
-        return value.removeprefix("+usage=").replace("\n", " ")
+        return value.rpartition("+usage=")[2].replace("\n", " ")
     return value
 
 
