@@ -42,8 +42,8 @@ engine: venv ## Install the pinned vLLM for a CPU, whose code some tests ask (on
 test-engine: setup engine ## Run the tests that need the engine's own code
 	@$(VENV)/python -m pytest -m engine $(PYTEST_ARGS)
 
-check: lint setup ## Lint, types, and `sailplan check` over everything committed
-	@$(VENV)/sailplan check
+check: lint setup ## Lint, types, and `sailplan check --render` over everything committed
+	@$(VENV)/sailplan check --render
 
 golden: setup ## Write anew what is generated and committed: schemas, composed Applications
 	@$(VENV)/sailplan schema --write

@@ -6,7 +6,7 @@ A document that is wrong keeps only what depends on it from being looked at furt
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sailplan import rules, schema
@@ -15,12 +15,21 @@ from sailplan.committed import drift, intents, pins
 from sailplan.compose import compose
 from sailplan.errors import FindingsError
 from sailplan.findings import errors
-from sailplan.model import Catalog, Document, Finding
+from sailplan.model import Catalog, Composition, Document, Finding
 from sailplan.pipeline import plan
 
 
-def everything(root: Path, others: Sequence[Document] = ()) -> list[Finding]:
-    """All findings about a checkout, and about intents from elsewhere.
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look at a checkout showed: findings, and the Applications of the intents that can be composed."""
+
+    findings: tuple[Finding, ...]
+    catalog: Catalog
+    compositions: tuple[Composition, ...] = ()
+
+
+def everything(root: Path, others: Sequence[Document] = ()) -> Seen:
+    """Look at all of a checkout, and at intents from elsewhere; what only vela can say is for `refused`.
 
     Raises:
         ToolError: cue is missing, or the schema itself is broken.
@@ -30,14 +39,15 @@ def everything(root: Path, others: Sequence[Document] = ()) -> list[Finding]:
     apps = {**catalog.apps, **{app.name: app for app in others}}
     usable = _usable(replace(catalog, apps=apps), found)
     if usable is None:
-        return [*found, *rules.checkout(root)]
+        return Seen((*found, *rules.checkout(root)), catalog)
     wrong = [finding for app in usable.apps.values() for finding in rules.references(usable, app)]
     bad = {finding.position.file for finding in errors(wrong)}
     good = replace(usable, apps=_without(usable.apps, bad)) if bad else usable
     kept = pins(intents(catalog))
     made = [compose(good, app, kept.get(name)) for name, app in good.apps.items()]
     committed = [one for one in made if one.app.name in catalog.apps and one.app is catalog.apps[one.app.name]]
-    return [*found, *wrong, *rules.check(good, made), *rules.checkout(root), *drift(good, committed)]
+    said = [*found, *wrong, *rules.check(good, made), *rules.checkout(root), *drift(good, committed)]
+    return Seen(tuple(said), good, tuple(made))
 
 
 def concerning(root: Path, paths: Sequence[Path]) -> list[Finding]:

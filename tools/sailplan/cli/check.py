@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from sailplan.checks import Seen
     from sailplan.model import Document, Finding
 
 app = application()
@@ -38,25 +39,34 @@ Paths = Annotated[
 def check(
     paths: Paths = None,
     output: Annotated[Format, typer.Option("-o", "--output", help="How to print findings.")] = Format.text,
+    render: Annotated[
+        bool, typer.Option("--render", help="Render each Application too: what definitions refuse, only vela can say.")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
     list_rules: Annotated[bool, typer.Option("--list-rules", help="Show what is checked, and why.")] = False,
     catalog: options.Catalog = "",
 ) -> None:
     """Check the catalog, definitions, intents, and for drift.
 
-    Drift is what is committed and not up to date: composed Applications, generated schemas.
+    Drift is what is committed and not up to date: composed Applications, generated schemas. With --render, which a
+    pipeline wants, the real vela says what definitions refuse in any environment; it takes some seconds more.
     """
     from sailplan import checks
     from sailplan.findings import errors, worst_first
+    from sailplan.toolbox import proc
 
     if list_rules:
         _rules(output)
         return
     root = options.root(catalog)
     inside, intents = _sorted_out(root, paths or ())
-    found = checks.everything(root, intents)
-    found = [finding for finding in found if _wanted(root, finding, inside, intents)]
-    found = worst_first([*found, *(checks.concerning(root, inside) if inside else ())])
+    if render:
+        # Whoever asks for it and has no vela hears that at once.
+        proc.tool("vela")
+    seen = checks.everything(root, intents)
+    found = [finding for finding in seen.findings if _wanted(root, finding, inside, intents)]
+    found += checks.concerning(root, inside) if inside else ()
+    found = worst_first([*found, *(_refused(root, seen, inside, intents) if render else ())])
     _print(found, output)
     if errors(found) or (strict and any(finding.severity == "warning" for finding in found)):
         raise typer.Exit(1)
@@ -108,9 +118,32 @@ def _sorted_out(root: Path, paths: Sequence[str]) -> tuple[list[Path], list[Docu
     return inside, intents
 
 
+def _refused(root: Path, seen: Seen, inside: Sequence[Path], intents: Sequence[Document]) -> list[Finding]:
+    """What vela says: all of it about the intents that were asked for, of others what stands in the files named."""
+    from sailplan.refused import refused
+
+    everywhere = not inside and not intents
+    # An environment or a capability may spoil any Application.
+    elsewhere = any(not path.is_relative_to(root / "applications") for path in inside)
+    asked, others = [], []
+    for made in seen.compositions:
+        if everywhere or any(made.app is one for one in intents) or _below(root, made.app.file, inside):
+            asked.append(made)
+        elif elsewhere:
+            others.append(made)
+    terminal.progress(f"rendering {len(asked) + len(others)} applications ...")
+    found = refused(seen.catalog, others)
+    return [*refused(seen.catalog, asked), *(one for one in found if _below(root, one.position.file, inside))]
+
+
 def _wanted(root: Path, finding: Finding, inside: Sequence[Path], intents: Sequence[Document]) -> bool:
     if not inside and not intents:
         return True
-    file = (root / finding.position.file).resolve()
-    chosen = any(file == path or file.is_relative_to(path) for path in inside)
-    return chosen or any(finding.position.file == app.file for app in intents)
+    file = finding.position.file
+    return _below(root, file, inside) or any(file == app.file for app in intents)
+
+
+def _below(root: Path, file: str, places: Sequence[Path]) -> bool:
+    """Whether a file of the checkout is, or is in, one of some places; as it is named, or where a link leads."""
+    named = root / file
+    return any(one.is_relative_to(place) for one in (named, named.resolve()) for place in places)

@@ -42,7 +42,8 @@ def compose(
 ) -> None:
     """Print the Application of an intent, for `vela up -f -`.
 
-    With warnings on stderr. When anything is wrong, all of it is said and nothing is printed or written.
+    With warnings on stderr. When the schema or a rule says no, all of it is said and nothing is printed or written.
+    What only a definition itself refuses is for the real vela to say: `sailplan render`, or `sailplan check --render`.
     """
     from sailplan import committed, pipeline
 

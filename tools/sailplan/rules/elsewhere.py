@@ -26,7 +26,8 @@ found_elsewhere("SP011", "too deep or too large", "No document of ours needs it,
 found_elsewhere(
     "SP302",
     "parameter that a definition refuses",
-    "The real engine renders every Application, and what a definition refuses is shown where the value was written.",
+    "Definitions hold more than the schema knows. `render` and `check --render` ask the real engine, and show what it "
+    "refuses where the value was written.",
 )
 found_elsewhere(
     "SP606",
