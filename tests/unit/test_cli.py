@@ -279,6 +279,34 @@ class TestDescribe:
         lines = sailplan("describe", "capability", "gateway", cwd=checkout).out.split("\n")
         assert "broken no: unknown engine nope" in [" ".join(line.split()) for line in lines]
 
+    @pytest.mark.parametrize("what", [("environment", "sandbox"), ("app", "guardrail")])
+    def test_what_is_wrong_itself_is_not_described(self, what: tuple[str, str], checkout: Path) -> None:
+        path = checkout / "catalog/environments/sandbox.yaml"
+        path.write_text(path.read_text().replace("clusters: [local]", "clusters: []"))
+        ran = sailplan("describe", *what, cwd=checkout)
+        assert (ran.code, ran.out) == (1, "")
+        assert "clusters is empty" in ran.err
+        ran = sailplan("describe", "environment", "dev", cwd=checkout)
+        assert (ran.code, ran.out.partition("\n")[0]) == (0, "Environment dev")
+
+    def test_what_is_refused_everywhere_is_said_without_an_environment(self) -> None:
+        said = "poolName of llmd-routing is missing for engine-edge; add it to the preset or environment\n"
+        assert f"pool-routing  {said}" in sailplan("describe", "edge", "engine-edge").out
+        assert f"engine-edge  no: {said}" in sailplan("describe", "capability", "pool-routing").out
+
+    def test_a_capability_that_wants_another_one_says_so(self) -> None:
+        said = sailplan("describe", "capability", "saturation-scaling").out
+        assert "scales by metrics that nobody scrapes in dev, production, sandbox, staging; add observability" in said
+        for name in ("observability", "autoscaling", "gateway"):
+            assert "Warnings" not in sailplan("describe", "capability", name).out
+
+    def test_what_an_edge_asks_is_said_for_each_environment(self) -> None:
+        said = sailplan("describe", "app", "inference-multi-env").out
+        assert "  asks: llama3.2:1b at http://host.docker.internal:11434/v1 in inference-dev\n" in said
+        assert "  asks: simulator at http://vllm-simulator.llmd-sim.svc:8000/v1 in inference-staging\n" in said
+        assert "  asks: pool llmd-sim-pool in inference\n" in sailplan("describe", "app", "inference-llmd").out
+        assert "asks:" not in sailplan("describe", "app", "guardrail").out
+
     def test_environment_prints_its_prerequisites(self) -> None:
         said = sailplan("describe", "environment", "production").out
         for expected in (

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sailplan import offers, rules, turned
+from sailplan import offers, turned
 from sailplan.capacity import demand
 from sailplan.compose import components, preset
-from sailplan.errors import FindingsError
-from sailplan.findings import errors
 from sailplan.fit import gib, measure
 from sailplan.knobs import definition
-from sailplan.model import Catalog, Component, Document
+from sailplan.model import EDGE, Catalog, Component, Document
 from sailplan.prerequisites import Prerequisite, prerequisites
 from sailplan.texts import facts, section, shown, table, title
 
@@ -27,8 +25,6 @@ def describe(catalog: Catalog, kind: str, name: str) -> str:
         kind: as in `sailplan.listing`, in plural.
         name: of an existing thing.
 
-    Raises:
-        FindingsError: it is a model, and wrong.
     """
     head, sections = _KINDS[kind](catalog, name)
     return head + "".join(section(name, list(lines)) for name, lines in sections)
@@ -75,8 +71,6 @@ def _model(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
     if name in catalog.edges:
         return _edge(catalog, name)
     document = catalog.models[name]
-    if wrong := errors(rules.presets_of(catalog, document.file)):
-        raise FindingsError(wrong)
     spec = document.spec
     source, weights, architecture = spec["source"], spec["weights"], spec["architecture"]
     offered, refused = _offered(catalog, name)
@@ -158,9 +152,16 @@ def _capability(catalog: Catalog, name: str) -> tuple[str, list[Section]]:
         ("Needs of the environment", table(needs)),
         ("Environments", _judged(places)),
         ("Goes with", facts({key: spec.get(key) for key in ("requires", "conflicts")})),
+        *_warned(catalog, name, [model for model, no in models.items() if not no], good),
         ("Knobs (a model may narrow them, and set other values)", turned.of_capability(catalog, document)),
         ("Used by", _users(catalog, lambda part: name in part.get("capabilities", ()))),
     ]
+
+
+def _warned(catalog: Catalog, name: str, models: Sequence[str], environments: Sequence[str]) -> list[Section]:
+    """A section about what is said when a capability is picked, and nothing beside it."""
+    said = offers.warnings(catalog, models[0], name, environments) if models else []
+    return [("Warnings when nothing else is picked", said)] if said else []
 
 
 def _judged(reasons: Mapping[str, str]) -> list[str]:
@@ -228,7 +229,19 @@ def _component(component: Component) -> list[str]:
         f"{component.name}: {component.model}{f' on {component.profile}' if component.profile else ''}",
         f"  capabilities: {', '.join(component.capabilities) or 'none'}",
         f"  traits: {', '.join(component.traits)}",
+        *([f"  asks: {line}" for line in _asked(component)] if component.definition == EDGE else ()),
     ]
+
+
+def _asked(component: Component) -> list[str]:
+    """What answers behind an edge, with the environments where it does."""
+    found: dict[str, list[str]] = {}
+    for name, (properties, traits) in component.environments.items():
+        pool = traits.get("llmd-routing", {}).get("poolName")
+        values = traits.get("model-config", properties)
+        backend = f"pool {pool}" if pool else f"{values.get('model', '')} at {values.get('backendURL', '')}"
+        found.setdefault(backend, []).append(name)
+    return [f"{backend} in {', '.join(names)}" for backend, names in found.items()]
 
 
 def _definition(catalog: Catalog, name: str) -> tuple[str, list[Section]]:

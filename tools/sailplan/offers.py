@@ -23,8 +23,8 @@ def refusal(catalog: Catalog, model: str, capability: str, environment: str) -> 
 
     What the capability requires is picked with it, and an edge of an engine gets one. Other applications do not count.
     """
-    found = _wrong(catalog, _trial(catalog, model, _with_required(catalog, capability), environment))
-    return reason(found[0]).replace(_TRIED, model) if found else ""
+    found = _refusal(catalog, model, capability, environment)
+    return _named(reason(found), model) if found else ""
 
 
 def reason(found: Finding) -> str:
@@ -33,9 +33,26 @@ def reason(found: Finding) -> str:
 
 
 def anywhere(catalog: Catalog, model: str, capability: str, environments: Iterable[str] = ()) -> str:
-    """Why `capability` may be picked for `model` in none of `environments`, all without any; "" when it may in one."""
-    places = environments or sorted(catalog.environments)
-    return _unless_one_goes(refusal(catalog, model, capability, name) for name in places)
+    """Why `capability` may be picked for `model` in none of `environments`, all without any; "" when it may in one.
+
+    What all of them say alike is said without an environment, and with what to do about it.
+    """
+    found = []
+    for name in environments or sorted(catalog.environments):
+        refused = _refusal(catalog, model, capability, name)
+        if not refused:
+            return ""
+        found.append((reason(refused).removesuffix(f" in {name}"), refused))
+    text, first = found[0]
+    alike = len(found) > 1 and len({text for text, _ in found}) == 1
+    return _named(f"{text}; {first.fix}" if alike and first.fix else reason(first), model)
+
+
+def warnings(catalog: Catalog, model: str, capability: str, environments: Sequence[str]) -> list[str]:
+    """What is said about a component of `model` with `capability` in `environments`, none of which refuses it."""
+    found = _said(catalog, _trial(catalog, model, _with_required(catalog, capability), environments))
+    own = [one for one in found if one.severity == "warning" and one.field.startswith("spec.components[0]")]
+    return [_named(f"{one.message}; {one.fix}", model) for one in own]
 
 
 def fitting(catalog: Catalog, capability: str) -> list[str]:
@@ -69,14 +86,23 @@ def _with_required(catalog: Catalog, capability: str) -> list[str]:
     return picked
 
 
-def _trial(catalog: Catalog, model: str, capabilities: Sequence[str], environment: str) -> Document:
+def _refusal(catalog: Catalog, model: str, capability: str, environment: str) -> Finding | None:
+    app = _trial(catalog, model, _with_required(catalog, capability), [environment])
+    return next(iter(errors(_said(catalog, app))), None)
+
+
+def _named(text: str, model: str) -> str:
+    return text.replace(_TRIED, model)
+
+
+def _trial(catalog: Catalog, model: str, capabilities: Sequence[str], environments: Sequence[str]) -> Document:
     parts: list[Mapping[str, Any]] = [{"model": model, "name": _TRIED, "capabilities": list(capabilities)}]
     if catalog.presets[model].spec.get("backend", {}).get("engine"):
         parts += [{"model": name, "name": f"{_TRIED}-engine"} for name in list(catalog.models)[:1]]
-    return Document("App", _TRIED, "", {"spec": {"components": parts, "environments": [environment]}}, {})
+    return Document("App", _TRIED, "", {"spec": {"components": parts, "environments": list(environments)}}, {})
 
 
-def _wrong(catalog: Catalog, app: Document) -> list[Finding]:
+def _said(catalog: Catalog, app: Document) -> list[Finding]:
     """What the rules say about the first component of `app`, alone in the world."""
     from sailplan import rules
     from sailplan.rules.registry import run
@@ -88,4 +114,4 @@ def _wrong(catalog: Catalog, app: Document) -> list[Finding]:
     view = View(catalog, [placed])
     subjects = ("component", "engine") if placed.component.definition == ENGINE else ("component",)
     alone = [one for subject in subjects for one in run(subject, view, placed)]
-    return errors([*run("all", view), *alone])
+    return [*run("all", view), *alone]

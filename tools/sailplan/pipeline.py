@@ -57,6 +57,26 @@ def sound(catalog: Catalog) -> tuple[Catalog, list[Finding]]:
     return replace(catalog, apps=good), [*findings, *(found for some in wrong.values() for found in some)]
 
 
+def stop_at(catalog: Catalog, kind: str, name: str) -> None:
+    """What is wrong with one thing, as an error.
+
+    Args:
+        catalog: valid by the schema, with all applications.
+        kind: as in `sailplan.listing`, in plural.
+        name: of a thing that need not exist.
+
+    Raises:
+        FindingsError: a rule says no to the preset or environment, or to what an application refers to.
+    """
+    from sailplan import rules
+
+    presets = {"models": catalog.presets, "capabilities": catalog.capabilities, "environments": catalog.environments}
+    document = {**presets, "edges": catalog.edges, "apps": catalog.apps}.get(kind, {}).get(name)
+    if document:
+        of_app = kind == "apps"
+        _stop(errors(rules.references(catalog, document) if of_app else rules.presets_of(catalog, document.file)))
+
+
 def _stop(findings: Iterable[Finding]) -> list[Finding]:
     found = list(findings)
     if errors(found):

@@ -25,7 +25,9 @@ def describe(type: Type, name: Name, catalog: options.Catalog = "") -> None:
     from sailplan.describe import describe as text
 
     kind = listing.kind(type)
-    good, findings = pipeline.sound(load(options.root(catalog)))
+    everything = load(options.root(catalog))
+    good, findings = pipeline.sound(everything)
+    pipeline.stop_at(everything, kind.plural, name)
     listing.pick(kind.items(good), kind, [name])
     options.warn(findings)
     terminal.out(text(good, kind.plural, name))
