@@ -75,6 +75,13 @@ def test_objects_that_vela_prints_before_an_error_are_left_out() -> None:
     assert refusals(said)[0].messages == ("no",)
 
 
+def test_a_limit_on_address_space_is_no_complaint() -> None:
+    """A program that vela carries says so under `ulimit -v`, and works."""
+    said = "2026/12/01 05:32:54 Starlark failed to allocate 4GB address space: cannot allocate memory. Integer perf\n"
+    assert complaint(said + NOISE) == ""
+    assert complaint(said + "2026/12/01 05:32:54 something else\n") == "2026/12/01 05:32:54 something else"
+
+
 OUTPUT = """---
 # Application(shop with topology topology-dev) -- Component(coder)
 ---

@@ -33,7 +33,7 @@ _NOWHERE = {
     "users": [{"name": "nobody", "user": {}}],
 }
 
-_NOISE = re.compile(r"Failed to load external packages|^\s*$")
+_NOISE = re.compile(r"Failed to load external packages|Starlark failed to allocate \w+ address space|^\s*$")
 _HEADER = re.compile(r"^# Application\((?P<app>.+)\) -- (?P<what>Component|Policy)\((?P<name>.+)\)$", re.MULTILINE)
 _TRAIT = re.compile(r"^## From the trait (?P<type>\S+)$", re.MULTILINE)
 _WORKLOAD = re.compile(r"(?:validation failed for workload|manifests from component) (?P<name>[^\s:]+)")
