@@ -104,8 +104,8 @@ def test_nothing_is_left_when_what_is_generated_cannot_be(checkout: Path) -> Non
     broken.write_text(broken.read_text() + "\n}\n")
     before = tree(checkout)
     done = run(checkout, "sailplan", "new", "definition", "note")
-    assert done.returncode == 3
-    assert "Traceback" not in done.stderr
+    assert done.returncode == 1
+    assert "definitions/trait/gpu.cue:" in done.stderr and "SP607" in done.stderr
     assert tree(checkout) == before
 
 

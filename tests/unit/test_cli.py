@@ -793,8 +793,8 @@ class TestTrouble:
     def test_bytes_that_are_no_text(self, tmp_path: Path) -> None:
         (tmp_path / "x.yaml").write_bytes(b"kind: \xff\xfe")
         ran = sailplan("compose", "-f", str(tmp_path / "x.yaml"))
-        assert (ran.code, ran.out) == (2, "")
-        assert "not UTF-8" in ran.err
+        assert (ran.code, ran.out) == (1, "")
+        assert "x.yaml:1:7: error SP009: byte 0xff is not UTF-8" in ran.err
         done = subprocess.run(
             [sys.executable, "-m", "sailplan", "compose", "-"],
             input=b"\xff",
@@ -802,7 +802,7 @@ class TestTrouble:
             cwd=ROOT,
             check=False,
         )
-        assert done.returncode == 2
+        assert done.returncode == 1
         assert b"not UTF-8" in done.stderr
 
     def test_a_place_that_cannot_be_written(self, checkout: Path) -> None:

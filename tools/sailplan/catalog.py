@@ -15,12 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from sailplan.errors import FindingsError, UsageError
-from sailplan.files import FOLDERS, SINGLES, Files, document, unreadable
+from sailplan.files import FOLDERS, SINGLES, Files, document, read_all, unreadable
 from sailplan.findings import nearest, worst_first
 from sailplan.model import EDGE, ENGINE, Catalog, Document, Finding
 from sailplan.yamltext import Positions, parse
 
-__all__ = ["definition_files", "definitions", "find_root", "load", "nearest", "read", "read_intents", "worst_first"]
+__all__ = [
+    "definition_files",
+    "definition_texts",
+    "definitions",
+    "find_root",
+    "load",
+    "nearest",
+    "read",
+    "read_intents",
+    "worst_first",
+]
 
 DEFINITION_FOLDERS = ("component", "trait", "workflowstep", "policy")
 """Folders of `definitions/` that hold X-definitions; examples and tests lie beside them."""
@@ -74,6 +84,7 @@ def read(root: Path, only_apps: Iterable[str] | None = None) -> tuple[Catalog, l
         documents = {kind: files.folder(root / "catalog" / name, kind) for name, kind in FOLDERS.items()}
         singles = {kind: files.single(root / "catalog" / name, kind) for name, kind in SINGLES.items()}
         apps = files.apps(root / "applications", only_apps)
+    definitions, unread = definition_texts(root)
     catalog = Catalog(
         root=str(root),
         models=_of_kind(documents["Model"], "Model"),
@@ -85,10 +96,10 @@ def read(root: Path, only_apps: Iterable[str] | None = None) -> tuple[Catalog, l
         gpus=singles["GPUClasses"],
         images=singles["Images"],
         apis=singles["APIs"],
-        definitions=definitions(root),
+        definitions=_versions(definitions),
         duplicates=tuple(files.duplicates),
     )
-    return catalog, worst_first(files.findings)
+    return catalog, worst_first([*files.findings, *unread])
 
 
 def read_intents(text: str, file: str) -> list[Document]:
@@ -121,19 +132,24 @@ def read_intents(text: str, file: str) -> list[Document]:
 
 
 def definition_files(root: Path) -> dict[str, Path]:
-    """File of every X-definition below `root`, by name, components first."""
+    """File of every X-definition below `root`, by name, components first; without those that are no files."""
+    return {path.stem: path for path in _definition_paths(root) if path.is_file()}
+
+
+def _definition_paths(root: Path) -> list[Path]:
     folders = [root / "definitions" / name for name in DEFINITION_FOLDERS]
-    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.cue"))}
+    return [path for folder in folders for path in sorted(folder.glob("*.cue"))]
+
+
+def definition_texts(root: Path) -> tuple[dict[str, str], list[Finding]]:
+    """Text of every X-definition below `root`, by name, components first, and findings about files that are none."""
+    found, wrong = read_all(root, _definition_paths(root))
+    return {path.stem: text for path, text in found.items()}, wrong
 
 
 def definitions(root: Path) -> dict[str, str]:
-    """Version of every X-definition below `root`, by name; "" for one that says none."""
-    found: dict[str, str] = {}
-    for name, path in definition_files(root).items():
-        head = path.read_text(encoding="utf-8", errors="replace").partition("\ntemplate:")[0]
-        version = _VERSION.search(head)
-        found[name] = version.group(1) if version else ""
-    return found
+    """Version of every X-definition below `root` that can be read, by name; "" for one that says none."""
+    return _versions(definition_texts(root)[0])
 
 
 def parameters(root: Path, names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
@@ -145,6 +161,11 @@ def parameters(root: Path, names: Iterable[str]) -> dict[str, Mapping[str, Any]]
         except (OSError, ValueError):
             continue  # the rule about drift says so
     return found
+
+
+def _versions(definitions: Mapping[str, str]) -> dict[str, str]:
+    said = {name: _VERSION.search(text.partition("\ntemplate:")[0]) for name, text in definitions.items()}
+    return {name: version.group(1) if version else "" for name, version in said.items()}
 
 
 def _of_kind(documents: Mapping[str, Document], kind: str) -> dict[str, Document]:

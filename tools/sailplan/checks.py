@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sailplan import rules, schema
+from sailplan.asked import Asked
 from sailplan.catalog import read
 from sailplan.committed import drift, intents, pins
 from sailplan.compose import compose
 from sailplan.errors import FindingsError
+from sailplan.files import SINGLES
 from sailplan.findings import errors
 from sailplan.model import Catalog, Composition, Document, Finding
 from sailplan.pipeline import plan
@@ -50,22 +52,22 @@ def everything(root: Path, others: Sequence[Document] = ()) -> Seen:
     return Seen(tuple(said), good, tuple(made))
 
 
-def concerning(root: Path, paths: Sequence[Path]) -> list[Finding]:
-    """Errors that keep the intents below `paths` from composing, wherever the lines are that cause them.
+def concerning(asked: Asked) -> list[Finding]:
+    """Errors that keep the intents that were asked about from composing, wherever the lines are that cause them.
 
     A budget is written in the environment, and a missing gateway too; an intent that breaks on them is told so.
 
     Raises:
         ToolError: cue is missing, or the schema itself is broken.
     """
-    catalog, _ = read(root)
+    catalog, unread = read(asked.root)
     found: list[Finding] = []
     try:
-        kept, wrong = usable(catalog)
+        kept, wrong = usable(catalog, unread)
     except FindingsError as stopped:
         return list(stopped.findings)
     for app in catalog.apps.values():
-        if not any((root / app.file).resolve().is_relative_to(path) for path in paths):
+        if not asked.within(app.file):
             continue
         if app.name not in kept.apps:
             found += wrong
@@ -77,14 +79,18 @@ def concerning(root: Path, paths: Sequence[Path]) -> list[Finding]:
     return found
 
 
-def usable(catalog: Catalog) -> tuple[Catalog, list[Finding]]:
+def usable(catalog: Catalog, unread: Iterable[Finding] = ()) -> tuple[Catalog, list[Finding]]:
     """The catalog without documents that the schema refuses and what depends on them, and why they are left out.
+
+    Args:
+        catalog: what could be read.
+        unread: what is wrong with the files that could not.
 
     Raises:
         FindingsError: a document that everything depends on is wrong.
         ToolError: cue is missing, or the schema itself is broken.
     """
-    found = errors(schema.validate(catalog))
+    found = errors([*unread, *schema.validate(catalog)])
     kept = _usable(catalog, found)
     if kept is None:
         raise FindingsError(found)
@@ -97,7 +103,7 @@ def _usable(catalog: Catalog, findings: Iterable[Finding]) -> Catalog | None:
     None when one of the documents that exist once is wrong: everything depends on those.
     """
     bad = {finding.position.file for finding in errors(findings)}
-    if any(single and single.file in bad for single in (catalog.gpus, catalog.images, catalog.apis)):
+    if any(f"catalog/{name}" in bad for name in SINGLES):
         return None
     models, edges = _without(catalog.models, bad), _without(catalog.edges, bad)
     lost = catalog.presets.keys() - models.keys() - edges.keys()

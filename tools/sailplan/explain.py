@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sailplan.errors import SailplanError
-from sailplan.model import Catalog
+from sailplan.errors import FindingsError
+from sailplan.model import Catalog, Finding, Position
 from sailplan.names import unknown
 
 _DESCRIPTION = re.compile(r'^\s*description:\s*"((?:[^"\\]|\\.)*)"', re.MULTILINE)
@@ -54,7 +54,7 @@ def definition(catalog: Catalog, name: str) -> Definition:
 
     Raises:
         UsageError: there is none.
-        SailplanError: its generated JSON Schema is missing.
+        FindingsError: its generated JSON Schema is missing.
     """
     if name not in catalog.definitions:
         raise unknown("definition", name, catalog.definitions)
@@ -172,6 +172,9 @@ def _wrapped(text: str, indent: str) -> str:
 def _schema(catalog: Catalog, name: str) -> Mapping[str, Any]:
     path = Path(catalog.root, "catalog", "schema", "json", "definitions", f"{name}.json")
     if not path.is_file():
-        raise SailplanError(f"{path.relative_to(catalog.root)} is missing", "`make schemas` generates it")
+        at = Position(path.relative_to(catalog.root).as_posix())
+        raise FindingsError(
+            [Finding("SP901", "error", at, "", "the file is missing", fix="run `sailplan schema --write`")]
+        )
     found = json.loads(path.read_text(encoding="utf-8"))
     return found if isinstance(found, Mapping) else {}

@@ -95,7 +95,7 @@ class Files:
 
     def _one(self, path: Path, kind: str, name: str) -> Document | None:
         file = self._name(path)
-        text = self._text(path, file)
+        text = self.text(path)
         if text is None:
             return None
         parsed, findings = parse(text, file)
@@ -116,7 +116,9 @@ class Files:
         self.findings += wrong
         return made
 
-    def _text(self, path: Path, file: str) -> str | None:
+    def text(self, path: Path) -> str | None:
+        """Text of a file; None, and a finding, when it cannot be read."""
+        file = self._name(path)
         try:
             found = path.stat()
             if not stat.S_ISREG(found.st_mode):
@@ -125,18 +127,12 @@ class Files:
             if found.st_size > MAX_BYTES:
                 self._wrong(file, f"the file has {found.st_size} bytes; at most {MAX_BYTES} are read")
                 return None
-            raw = path.read_bytes()
+            return path.read_bytes().decode("utf-8")
         except OSError as error:
             self._wrong(file, f"the file cannot be read: {os.strerror(error.errno or 0)}")
-            return None
-        try:
-            return raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            before = raw[: error.start]
-            place = Position(file, before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1)
-            message = f"byte 0x{raw[error.start]:02x} is not UTF-8"
-            self.findings.append(Finding("SP009", "error", place, "", message, fix="save the file as UTF-8"))
-            return None
+            self.findings.append(not_utf8(error, file))
+        return None
 
     def _wrong(self, file: str, message: str, fix: str = "") -> None:
         self.findings.append(unreadable(file, message, fix))
@@ -174,6 +170,21 @@ def document(
 def unreadable(file: str, message: str, fix: str = "") -> Finding:
     """The finding for a file as a whole."""
     return Finding("SP009", "error", Position(file), "", message, fix=fix)
+
+
+def not_utf8(error: UnicodeDecodeError, file: str) -> Finding:
+    """The finding for bytes that are no text."""
+    before = error.object[: error.start]
+    place = Position(file, before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1)
+    message = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
+    return Finding("SP009", "error", place, "", message, fix="save the file as UTF-8")
+
+
+def read_all(root: Path, paths: Iterable[Path]) -> tuple[dict[Path, str], list[Finding]]:
+    """Texts of files below `root` that can be read, and findings about those that cannot."""
+    files = Files(root)
+    read = {path: files.text(path) for path in paths}
+    return {path: text for path, text in read.items() if text is not None}, files.findings
 
 
 def _of_kind(document: Document, given: Any, kind: str) -> Finding | None:

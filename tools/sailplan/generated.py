@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sailplan.catalog import find_root
-from sailplan.errors import ToolError, UsageError
-from sailplan.files import KINDS
+from sailplan.errors import FindingsError, SailplanError, ToolError, UsageError
+from sailplan.files import KINDS, read_all
 from sailplan.findings import nearest
 from sailplan.toolbox import cue
 
@@ -18,8 +18,15 @@ FOLDER = "catalog/schema"
 
 
 def package(root: Path) -> dict[str, str]:
-    """Text of the schema's CUE files, by name."""
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted((root / FOLDER).glob("*.cue"))}
+    """Text of the schema's CUE files, by name.
+
+    Raises:
+        FindingsError: one of them cannot be read.
+    """
+    found, wrong = read_all(root, sorted((root / FOLDER).glob("*.cue")))
+    if wrong:
+        raise FindingsError(wrong)
+    return {path.name: text for path, text in found.items()}
 
 
 def json_schema(kind: str, root: Path | None = None) -> dict[str, Any]:
@@ -53,7 +60,8 @@ def generate(root: Path) -> dict[str, str]:
     parameters. They are committed; `sailplan check` compares.
 
     Raises:
-        ToolError: cue is missing, or a definition or the schema is not CUE.
+        FindingsError: a definition cannot be read, or is not CUE.
+        ToolError: cue is missing, or the schema is not CUE.
     """
     from sailplan import parameters
     from sailplan.remembered import recall
@@ -91,7 +99,8 @@ def added(root: Path, texts: Mapping[str, str]) -> list[str]:
     """Write files that are new, and what is generated with them; the paths of all of them, or nothing is left.
 
     Raises:
-        ToolError: cue is missing, or what there is now is not CUE.
+        FindingsError: what there is now cannot be read, or is not CUE.
+        ToolError: cue is missing.
     """
     written: list[Path] = []
     try:
@@ -102,7 +111,7 @@ def added(root: Path, texts: Mapping[str, str]) -> list[str]:
                 written.append(path)
                 file.write(text)
         return [*texts, *write(root)]
-    except (OSError, ToolError):
+    except (OSError, SailplanError):
         for path in written:
             path.unlink(missing_ok=True)
         raise
@@ -111,19 +120,39 @@ def added(root: Path, texts: Mapping[str, str]) -> list[str]:
 def _generate(root: Path, sources: Mapping[str, str], schema: Mapping[str, str]) -> dict[str, str]:
     from sailplan import jsonschema, parameters
 
-    texts = parameters.known(sources)
+    texts = parameters.known(sources, parameters.places(root))
     generated = parameters.generated(texts, parameters.trait_names(root))
     made = {f"{FOLDER}/{parameters.FILE}": generated}
-    kinds = jsonschema.convert(cue.openapi({**schema, parameters.FILE: parameters.writable(generated)}))
+    kinds = jsonschema.convert(_openapi(root, texts, {**schema, parameters.FILE: parameters.writable(generated)}))
     for kind in KINDS:
         made[f"{FOLDER}/json/{kind}.json"] = _json(jsonschema.alone(kind, kinds, kind))
     whole = jsonschema.convert(
-        cue.openapi({parameters.FILE: parameters.writable(parameters.package(texts))}), defaults=True
+        _openapi(root, texts, {parameters.FILE: parameters.writable(parameters.package(texts))}), defaults=True
     )
     for name in texts:
         one = jsonschema.alone(parameters.title(name)[1:], whole, name, _description(sources[name]))
         made[f"{FOLDER}/json/definitions/{name}.json"] = _json(one)
     return made
+
+
+def _openapi(root: Path, definitions: Mapping[str, str], schema: Mapping[str, str]) -> dict[str, Any]:
+    """What `cue.openapi` makes of a schema; where it fails for the parameters of one definition, that one is named."""
+    from sailplan import parameters
+
+    try:
+        return cue.openapi(schema)
+    except ToolError:
+        files = parameters.places(root)
+        wrong = []
+        for name, text in definitions.items():
+            try:
+                cue.openapi({parameters.FILE: parameters.writable(parameters.package({name: text}))})
+            except ToolError as error:
+                said = error.stderr.partition("\n")[0].removesuffix(":")
+                wrong.append(parameters.not_cue(files[name], f"its parameter as OpenAPI: {said}"))
+        if wrong:
+            raise FindingsError(wrong) from None
+        raise
 
 
 def _own_code() -> list[str]:

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from sailplan.catalog import definition_files
+from sailplan.catalog import definition_files, definition_texts
+from sailplan.errors import FindingsError
+from sailplan.model import Finding, Position
 from sailplan.remembered import recall
 from sailplan.toolbox import cue, proc
 
@@ -30,25 +32,70 @@ package catalog
 
 
 def sources(root: Path) -> dict[str, str]:
-    """Text of all definitions below `root`, by name, components first."""
-    return {name: path.read_text(encoding="utf-8") for name, path in definition_files(root).items()}
-
-
-def whole(definitions: Mapping[str, str]) -> dict[str, str]:
-    """The `parameter` of each definition as CUE, by name.
+    """Text of all definitions below `root`, by name, components first.
 
     Raises:
-        ToolError: cue is missing, or a definition is not CUE.
+        FindingsError: a file cannot be read.
     """
-    names = list(definitions)
-    texts = proc.run_all(lambda name: cue.parameter(definitions[name], name), names)
-    return dict(zip(names, texts, strict=True))
+    found, wrong = definition_texts(root)
+    if wrong:
+        raise FindingsError(wrong)
+    return found
 
 
-def known(sources: Mapping[str, str]) -> dict[str, str]:
+def whole(definitions: Mapping[str, str], files: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The `parameter` of each definition as CUE, by name.
+
+    Args:
+        definitions: their texts.
+        files: where each stands, when they are files of a checkout.
+
+    Raises:
+        FindingsError: some of `files` are not CUE.
+        ToolError: cue is missing, or a definition that is in no file is not CUE.
+    """
+    wrong: list[Finding] = []
+
+    def one(name: str) -> str:
+        try:
+            return cue.parameter(definitions[name], name)
+        except cue.SourceError as error:
+            if files is None:
+                raise
+            wrong.append(not_cue(files[name], error.problem, error.line, error.column))
+            return ""
+
+    texts = proc.run_all(one, list(definitions))
+    if wrong:
+        raise FindingsError(wrong)
+    return dict(zip(definitions, texts, strict=True))
+
+
+def known(sources: Mapping[str, str], files: Mapping[str, str] | None = None) -> dict[str, str]:
     """As `whole`, remembered from one run to the next."""
     key = [cue.identity(), *(part for pair in sources.items() for part in pair)]
-    return recall("parameters", key, lambda: whole(sources))
+    return recall("parameters", key, lambda: whole(sources, files))
+
+
+def of(root: Path) -> dict[str, str]:
+    """The `parameter` of each definition below `root`, by name.
+
+    Raises:
+        FindingsError: a definition cannot be read, or is not CUE.
+        ToolError: cue is missing.
+    """
+    return known(sources(root), places(root))
+
+
+def places(root: Path) -> dict[str, str]:
+    """File of each definition, below `root`, by name."""
+    return {name: path.relative_to(root).as_posix() for name, path in definition_files(root).items()}
+
+
+def not_cue(file: str, problem: str, line: int = 0, column: int = 0) -> Finding:
+    """The finding for a definition that cue cannot read."""
+    message = f"cue cannot read it: {problem}"
+    return Finding("SP607", "error", Position(file, line, column), "", message, fix=f"`vela def vet {file}` says more")
 
 
 def partial(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from sailplan.asked import Asked
     from sailplan.checks import Seen
     from sailplan.model import Document, Finding
 
@@ -59,14 +61,14 @@ def check(
         _rules(output)
         return
     root = options.root(catalog)
-    inside, intents = _sorted_out(root, paths or ())
+    asked, found = _sorted_out(root, paths or ())
     if render:
         # Whoever asks for it and has no vela hears that at once.
         proc.tool("vela")
-    seen = checks.everything(root, intents)
-    found = [finding for finding in seen.findings if _wanted(root, finding, inside, intents)]
-    found += checks.concerning(root, inside) if inside else ()
-    found = worst_first([*found, *(_refused(root, seen, inside, intents) if render else ())])
+    seen = checks.everything(root, asked.intents)
+    found += filter(asked.wants, seen.findings)
+    found += checks.concerning(asked) if asked.places else ()
+    found = worst_first([*found, *(_refused(asked, seen) if render else ())])
     _print(found, output)
     if errors(found) or (strict and any(finding.severity == "warning" for finding in found)):
         raise typer.Exit(1)
@@ -95,55 +97,44 @@ def _rules(output: Format) -> None:
     terminal.out("".join(f"{rule.id} {rule.severity}: {rule.title}\n    {rule.reason}\n" for rule in rules))
 
 
-def _sorted_out(root: Path, paths: Sequence[str]) -> tuple[list[Path], list[Document]]:
-    """Paths inside the checkout, which only choose what to show, and intents from elsewhere, which are read."""
+def _sorted_out(root: Path, paths: Sequence[str]) -> tuple[Asked, list[Finding]]:
+    """What was asked about, and what is wrong with intents from elsewhere, which are read here."""
     from pathlib import Path
 
-    from sailplan.errors import UsageError
+    from sailplan.asked import Asked, checked, intent
+    from sailplan.errors import FindingsError, UsageError
 
     inside: list[Path] = []
     intents: list[Document] = []
+    wrong: list[Finding] = []
     for text in paths:
         path = Path(text)
-        if text == "-":
-            intents += options.read(text)
-        elif not path.exists():
+        # A link is asked about under its own name, and what it leads to.
+        named = Path(os.path.abspath(text))  # noqa: PTH100 (`resolve` would follow it, `absolute` would keep ..)
+        here = {place for place in (named, path.resolve()) if place.is_relative_to(root)}
+        if text != "-" and not path.exists() and not path.is_symlink():
             raise UsageError(f"{text}: no such file or folder")
-        elif path.resolve().is_relative_to(root):
-            inside.append(path.resolve())
-        elif path.is_dir():
+        if text != "-" and any(checked(root, place) for place in here):
+            inside += here
+        elif text != "-" and here and not intent(path):
+            terminal.say(f"{text} is not checked: it is in none of catalog/, definitions/ and applications/")
+        elif text != "-" and path.is_dir():
             raise UsageError(f"{text} is outside the checkout {root}", "name files, or a checkout with --catalog DIR")
         else:
-            intents += options.read(text)
-    return inside, intents
+            try:
+                intents += options.read(text)
+            except FindingsError as error:
+                wrong += error.findings
+    return Asked(root, inside, intents, everything=not paths), wrong
 
 
-def _refused(root: Path, seen: Seen, inside: Sequence[Path], intents: Sequence[Document]) -> list[Finding]:
-    """What vela says: all of it about the intents that were asked for, of others what stands in the files named."""
+def _refused(asked: Asked, seen: Seen) -> list[Finding]:
+    """What vela says: all of it about the intents that were asked for, of others what stands in the places named."""
     from sailplan.refused import refused
 
-    everywhere = not inside and not intents
+    apps = [made for made in seen.compositions if asked.about(made.app)]
     # An environment or a capability may spoil any Application.
-    elsewhere = any(not path.is_relative_to(root / "applications") for path in inside)
-    asked, others = [], []
-    for made in seen.compositions:
-        if everywhere or any(made.app is one for one in intents) or _below(root, made.app.file, inside):
-            asked.append(made)
-        elif elsewhere:
-            others.append(made)
-    terminal.progress(f"rendering {len(asked) + len(others)} applications ...")
-    found = refused(seen.catalog, others)
-    return [*refused(seen.catalog, asked), *(one for one in found if _below(root, one.position.file, inside))]
-
-
-def _wanted(root: Path, finding: Finding, inside: Sequence[Path], intents: Sequence[Document]) -> bool:
-    if not inside and not intents:
-        return True
-    file = finding.position.file
-    return _below(root, file, inside) or any(file == app.file for app in intents)
-
-
-def _below(root: Path, file: str, places: Sequence[Path]) -> bool:
-    """Whether a file of the checkout is, or is in, one of some places; as it is named, or where a link leads."""
-    named = root / file
-    return any(one.is_relative_to(place) for one in (named, named.resolve()) for place in places)
+    far = any(not place.is_relative_to(asked.root / "applications") for place in asked.places)
+    others = [made for made in seen.compositions if far and not asked.about(made.app)]
+    terminal.progress(f"rendering {len(apps) + len(others)} applications ...")
+    return [*refused(seen.catalog, apps), *filter(asked.wants, refused(seen.catalog, others))]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sailplan.cli import complete, terminal
-from sailplan.errors import UsageError
+from sailplan.errors import FindingsError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -125,15 +125,38 @@ def as_list(items: Sequence[Any]) -> dict[str, Any]:
 
 
 def read(source: str) -> list[Document]:
-    """The intents in a file, or in stdin (`-`)."""
+    """The intents in a file, or in stdin (`-`).
+
+    Raises:
+        UsageError: there is no such file.
+        FindingsError: it cannot be read, or holds something else.
+    """
     from sailplan.catalog import read_intents
 
-    if source != "-" and not Path(source).exists():
+    if source != "-" and not (Path(source).exists() or Path(source).is_symlink()):
         raise UsageError(f"{source}: no such file")
     if source != "-" and Path(source).is_dir():
         raise UsageError(f"{source}: is a folder", "name the file that holds the intent")
+    return read_intents(_text(source), source)
+
+
+def _text(source: str) -> str:
+    """Text of a file, which may be a pipe, or of stdin; no more is read than an intent may have."""
+    import os
+
+    from sailplan.files import MAX_BYTES, not_utf8, unreadable
+
     try:
-        text = terminal.stdin() if source == "-" else Path(source).read_text(encoding="utf-8")
+        if source == "-":
+            raw = terminal.stdin(MAX_BYTES + 1)
+        else:
+            with Path(source).open("rb") as file:
+                raw = file.read(MAX_BYTES + 1)
+        if len(raw) <= MAX_BYTES:
+            return raw.decode("utf-8")
+        wrong = unreadable(source, f"it has more than {MAX_BYTES} bytes, which is as much as is read")
+    except OSError as error:
+        wrong = unreadable(source, f"the file cannot be read: {os.strerror(error.errno or 0)}")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{source}: is not UTF-8 text (byte {error.start})") from error
-    return read_intents(text, source)
+        wrong = not_utf8(error, source)
+    raise FindingsError([wrong])

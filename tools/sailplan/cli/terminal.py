@@ -20,9 +20,10 @@ def use_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors=errors)
 
 
-def stdin() -> str:
-    """All of stdin."""
-    return sys.stdin.read()
+def stdin(limit: int) -> bytes:
+    """What stdin holds, at most `limit` bytes of it."""
+    buffer = getattr(sys.stdin, "buffer", None)
+    return buffer.read(limit) if buffer else sys.stdin.read(limit).encode()
 
 
 def out(text: str) -> None:

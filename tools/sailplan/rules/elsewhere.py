@@ -35,6 +35,11 @@ found_elsewhere(
     "Rendering with another version than the pinned one would show objects that the hub does not make.",
 )
 found_elsewhere(
+    "SP607",
+    "definition that is not CUE",
+    "Nothing can be generated from any definition while cue cannot read one of them, and a hub would refuse it.",
+)
+found_elsewhere(
     "SP902",
     "committed Application out of date",
     "What is delivered is the committed application.yaml, so it must be what its intent composes to.",

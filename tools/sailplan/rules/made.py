@@ -72,7 +72,7 @@ def open_parameter(root: Path) -> Problems:
     """KubeVela ignores what a parameter does not declare, so every level is closed, and a misspelt key is refused."""
     from sailplan import parameters
 
-    for name, text in parameters.known(parameters.sources(root)).items():
+    for name, text in parameters.of(root).items():
         opened = _OPEN.search(text) or (
             None if text.lstrip().startswith(("close(", "import")) else re.search(r"\S", text)
         )
@@ -87,7 +87,7 @@ def twice(root: Path) -> Problems:
     kept = definition_files(root)
     for folder in DEFINITION_FOLDERS:
         for path in sorted((root / "definitions" / folder).glob("*.cue")):
-            if kept[path.stem] != path:
+            if kept.get(path.stem, path) != path:
                 file, other = (one.relative_to(root).as_posix() for one in (path, kept[path.stem]))
                 message = f"{other} is named {path.stem} too, and this one is not looked at"
                 yield Problem(Position(file), "", message, path.stem, fix="rename one of them")

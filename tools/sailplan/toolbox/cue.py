@@ -24,6 +24,9 @@ _STEP = r'(?:"(?:[^"\\]|\\.)*"|[\w$#-]+)'
 _ERROR = re.compile(rf"^(?P<path>{_STEP}(?:\.{_STEP})+): (?P<message>.*)$")
 _PARTS = re.compile(_STEP)
 
+_PLACE = re.compile(r"^\s+\./(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+)$", re.MULTILINE)
+_BOTTOM = re.compile(r"_\|_(?:\s*// (?P<reason>.*))?")
+
 _CONTEXT = "\ncontext: _\n"
 """What KubeVela gives a template. A parameter does not depend on it, so it only has to exist."""
 
@@ -34,6 +37,24 @@ class Refusal:
 
     path: ValuePath
     messages: tuple[str, ...]
+
+
+class SourceError(ToolError):
+    """A definition that cue cannot read.
+
+    Attributes:
+        problem: what cue says is wrong, one line.
+        line: where, from 1; 0 when cue does not say.
+        column: as `line`.
+    """
+
+    exit_code = 1
+
+    def __init__(self, error: ToolError, problem: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(error.message, error.hint, error.command, error.code, error.stderr)
+        self.problem = problem
+        self.line = line
+        self.column = column
 
 
 def vet(schema: Mapping[str, str], root: str, data: str) -> list[Refusal]:
@@ -71,14 +92,17 @@ def parameter(source: str, name: str) -> str:
         name: its name, for messages.
 
     Raises:
-        ToolError: cue is missing, or the definition is not CUE.
+        SourceError: the definition is not CUE, or has no parameter.
+        ToolError: cue is missing.
     """
     with tempfile.TemporaryDirectory(prefix="sailplan-") as folder:
         files = _write(Path(folder), {f"{name}.cue": source + _CONTEXT})
         args = [proc.tool("cue"), "def", "--expression", "template.parameter", *files]
         done = proc.run(args, timeout=TIMEOUT, env=_ENV, cwd=folder)
-    if done.code:
-        raise proc.failed(done, f"cue cannot read the parameter of {name}", "`vela def vet FILE` says more")
+    nothing = _BOTTOM.match(done.stdout)
+    if done.code or nothing:
+        failed = proc.failed(done, f"cue cannot read the parameter of {name}", "`vela def vet FILE` says more")
+        raise _of_source(failed, f"{name}.cue", source, (nothing and nothing["reason"]) or "it has no parameter")
     return done.stdout
 
 
@@ -119,6 +143,19 @@ def identity() -> str:
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}", "`make setup` builds the tools that are missing") from error
     return f"{path} {found.st_size} {found.st_mtime_ns}"
+
+
+def _of_source(error: ToolError, file: str, source: str, otherwise: str) -> SourceError:
+    """The first thing that cue says is wrong with a file, and where."""
+    problem = error.stderr.partition("\n")[0].removesuffix(":") or otherwise
+    at = next((found for found in _PLACE.finditer(error.stderr) if found["file"] == file), None)
+    if at is None:
+        return SourceError(error, problem)
+    lines = source.splitlines()
+    # What we add stands behind it, so a missing brace is noticed below its last line.
+    if int(at["line"]) > len(lines):
+        return SourceError(error, problem, max(1, len(lines)), 1)
+    return SourceError(error, problem, int(at["line"]), int(at["column"]))
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[str]:
