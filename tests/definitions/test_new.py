@@ -71,7 +71,7 @@ def test_what_is_begun_passes(name: str, component: str, checkout: Path) -> None
         (["definition", "n" * 41], "no name for a definition"),
         *(
             (["definition", name], "no name for a definition")
-            for name in ("true", "null", "on", "yes", "no", "off", "y")
+            for name in ("true", "null", "on", "yes", "no", "off", "y", "model", "gpuclasses")
         ),
         (["definition", "linked"], "definitions/trait/linked.cue exists already\nhint: "),
         (["definition", "note", "--for", "vllm"], "vllm-model"),

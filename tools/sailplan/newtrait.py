@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from sailplan.errors import UsageError
+from sailplan.files import KINDS
 from sailplan.model import EDGE, ENGINE
 from sailplan.scalars import plain
 
@@ -129,6 +130,8 @@ def files(name: str, component: str = ENGINE) -> dict[str, str]:
     if not _FORM.fullmatch(name) or len(name) > LONGEST:
         form = f"lower-case letters, digits and dashes, starting with a letter, at most {LONGEST} characters"
         raise UsageError(f"{name} is no name for a definition", form)
+    if name in {kind.casefold() for kind in KINDS}:
+        raise UsageError(f"{name} is no name for a definition", "a kind of document has it: see `sailplan schema`")
     if (read := plain(name)).value != name or read.problem:
         reason = "YAML readers take it for something else than text, where it stands without quotes"
         raise UsageError(f"{name} is no name for a definition", reason)
