@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from sailplan import generated, remembered, schema
+from sailplan import generated, remembered, report, schema
 from sailplan.errors import SailplanError, ToolError, UsageError
 from sailplan.files import KINDS, document
 from sailplan.findings import worst_first
@@ -378,6 +378,37 @@ def test_ports_are_what_a_computer_has(file: str, kind: str, old: str, new: str,
         assert list(found) == [field], port
         one = found[field]
         assert port in one.given and "1 to 65535" in one.allowed and one.position.line > 1
+
+
+ADDRESS = "http://vmsingle-victoria-metrics-k8s-stack.observability.svc:8428"
+
+
+@pytest.mark.parametrize(
+    ("address", "taken"),
+    [
+        ("https://m.example/select/0/prometheus/", True),
+        ("http://[fd00::1]:9090", True),
+        ("http://10.0.0.1", True),
+        ("http://h:-1", False),
+        ("http://h:", False),
+        ("http://h:\uff18\uff14", False),
+        ("http://h:8428 ", False),
+        ("http://h:8428 x", False),
+        ("http://u:s3cret@h:8428", False),
+        ("http://h:8428/?token=s3cret", False),
+        ("http://h:8428#x", False),
+        ("http://h:8428\\n", False),
+        ("http:///x", False),
+        ("http://-h", False),
+    ],
+)
+def test_the_address_of_metrics_is_an_address(address: str, taken: bool) -> None:
+    """What is taken here must be taken by the definitions, and nothing in it may be secret: it is shown."""
+    found = said(changed("environments/sandbox.yaml", (f'"{ADDRESS}"', f'"{address}"')), "Environment")
+    assert list(found) == ([] if taken else ["spec.metrics.serverAddress"])
+    assert "s3cret" not in report.text(list(found.values()))
+    pattern = schema.json_schema("keda-saturation-scaling", ROOT)["properties"]["serverAddress"]["allOf"]
+    assert not taken or all(re.search(part["pattern"], address) for part in pattern if "pattern" in part)
 
 
 @pytest.mark.parametrize("kind", KINDS)
