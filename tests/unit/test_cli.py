@@ -790,6 +790,22 @@ class TestTrouble:
         env = {"PYTHONIOENCODING": encoding, "LC_ALL": "C"}
         assert "Código" in program("get", "models", cwd=checkout, env=env).out
 
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["new", "definition", "http://u:s3cret@h"],
+            ["get", "models", "--catalog", "http://u:s3cret@h"],
+            ["compose", "-f", "http://h/?key=s3cret"],
+            ["get", "models", "http://u:s3cret@h"],
+            ["init", "x", "--model", "http://u:s3cret@h"],
+        ],
+    )
+    def test_no_password_is_repeated(self, args: list[str]) -> None:
+        ran = sailplan(*args)
+        assert ran.code in (1, 2)
+        assert "***" in ran.err
+        assert "s3cret" not in ran.err + ran.out
+
     def test_bytes_that_are_no_text(self, tmp_path: Path) -> None:
         (tmp_path / "x.yaml").write_bytes(b"kind: \xff\xfe")
         ran = sailplan("compose", "-f", str(tmp_path / "x.yaml"))

@@ -74,6 +74,12 @@ def test_summary() -> None:
         ("ann:s3cret@r.example/x", "***@r.example/x"),
         ('"http://ann:s3cret@host"', '"http://***@host"'),
         ("http://host:8080/v1", "http://host:8080/v1"),
+        ("http://h:80/v1?key=s3cret", "http://h:80/v1?***"),
+        ("see http://h?s3cret, says", "see http://h?*** says"),
+        ("host/v1?a=b&api_key=s3cret&c=d", "host/v1?a=b&api_key=***&c=d"),
+        ("http://ann:s3c?ret@host", "http://***@host"),
+        ("http://h/?mail=a@b&token=s3cret", "http://***@b&token=***"),
+        ("what? it is a key=value", "what? it is a key=value"),
         ("r.example:5000/a/b:1@sha256:12", "r.example:5000/a/b:1@sha256:12"),
         ("vllm-model@v1.0.0", "vllm-model@v1.0.0"),
         ("scope:a b@c", "scope:a b@c"),
@@ -81,7 +87,8 @@ def test_summary() -> None:
 )
 def test_user_and_password_of_a_url_are_not_shown(given: str, shown: str) -> None:
     assert masked(given) == shown
-    found = replace(FULL, message=f"url {given} is no url", given=given, fix=f"not {given}")
+    field = f"spec.{given}.x"
+    found = replace(FULL, field=field, message=f"url {given} is no url", given=given, nearest=given, fix=f"not {given}")
     for text in (report.text([found]), report.github([found]), json.dumps(report.plain([found]))):
         assert ("s3c" in text) == ("s3c" in shown)
 

@@ -10,6 +10,12 @@ from sailplan.model import SEVERITIES, Finding, Path
 _WHO = re.compile(r"(://[^\n]*|(?<![^\s\"'])/*[^\s/:@]+:(?!//)[^\s@]+)@(?!sha256:)")
 """User and password before a host, with a scheme or without; an image has its digest after the @."""
 
+_QUERY = re.compile(r"""(://[^\s"'?#]*\?)[^\s"'#]+""")
+"""What a URL asks for: many services take their key there."""
+
+_ASKED = re.compile(r"""([?&;][\w.-]{0,40}(?:key|token|secret|passw|pwd|sig|auth|cred)[\w.-]{0,40}=)[^\s"'&#]+""", re.IGNORECASE)
+"""The same without a scheme in front, where the name says what it is."""
+
 _LOOKED_AT = 2000
 """Characters of a value that are looked at for a password: no URL is longer, and a value may have a million."""
 
@@ -53,7 +59,8 @@ def shortened(value: object, limit: int = 80) -> str:
 
 
 def masked(text: str) -> str:
-    """A text for a message with `***` for user and password of a URL: reports end in logs that many read."""
-    if "@" not in text:
-        return text
-    return _WHO.sub(lambda found: "://***@" if found[1].startswith("://") else "***@", text)
+    """A text for a message with `***` for user, password and query of a URL: reports end in logs that many read."""
+    # Users first: a password may hold a question mark.
+    if "@" in text:
+        text = _WHO.sub(lambda found: "://***@" if found[1].startswith("://") else "***@", text)
+    return _ASKED.sub(r"\1***", _QUERY.sub(r"\1***", text)) if "=" in text or "?" in text else text

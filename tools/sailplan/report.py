@@ -53,7 +53,14 @@ def github(findings: Sequence[Finding]) -> str:
 def _safe(findings: Sequence[Finding]) -> Iterator[Finding]:
     """The findings without passwords; what CUE said of a value came as it was."""
     for found in findings:
-        yield replace(found, message=masked(found.message), given=masked(found.given), fix=masked(found.fix))
+        yield replace(
+            found,
+            field=masked(found.field),
+            message=masked(found.message),
+            given=masked(found.given),
+            nearest=masked(found.nearest),
+            fix=masked(found.fix),
+        )
 
 
 def _paragraph(found: Finding, colour: bool) -> str:

@@ -43,15 +43,16 @@ class Outcome:
 
 def explain(error: BaseException) -> int:
     """Say on stderr what an error means, and return its exit code."""
+    from sailplan.findings import masked, worst_first
+
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, FindingsError):
         from sailplan import report
-        from sailplan.findings import worst_first
 
         terminal.say(report.text(worst_first(error.findings), terminal.colour(sys.stderr)))
     elif isinstance(error, SailplanError):
-        terminal.say(f"error: {error.message}")
+        terminal.say(f"error: {masked(error.message)}")
     elif isinstance(error, BrokenPipeError):
         return terminal.PIPE_CLOSED
     elif isinstance(error, OSError):
@@ -67,5 +68,5 @@ def explain(error: BaseException) -> int:
         )
         return BUG
     if error.hint:
-        terminal.say(f"hint: {error.hint}")
+        terminal.say(f"hint: {masked(error.hint)}")
     return error.exit_code
