@@ -13,7 +13,9 @@ _WHO = re.compile(r"(://[^\n]*|(?<![^\s\"'])/*[^\s/:@]+:(?!//)[^\s@]+)@(?!sha256
 _QUERY = re.compile(r"""(://[^\s"'?#]*\?)[^\s"'#]+""")
 """What a URL asks for: many services take their key there."""
 
-_ASKED = re.compile(r"""([?&;][\w.-]{0,40}(?:key|token|secret|passw|pwd|sig|auth|cred)[\w.-]{0,40}=)[^\s"'&#]+""", re.IGNORECASE)
+_ASKED = re.compile(
+    r"([?&;][\w.-]{0,40}(?:key|token|secret|passw|pwd|sig|auth|cred)[\w.-]{0,40}=)[^\s\"'&#]+", re.IGNORECASE
+)
 """The same without a scheme in front, where the name says what it is."""
 
 _LOOKED_AT = 2000
