@@ -70,3 +70,64 @@ def test_a_schema_that_cannot_be_read(checkout: Path) -> None:
     ran = sailplan("check", cwd=checkout)
     assert ran.code == 1
     assert "catalog/schema/app.cue:1:1: error SP009" in ran.out + ran.err
+
+
+EXAMPLE = "definitions/examples/gpu.yaml"
+
+
+@pytest.mark.parametrize(
+    ("make", "line", "field", "words"),
+    [
+        (lambda path: path.unlink(), 0, "", "has no example"),
+        (text(""), 0, "", "0 documents"),
+        (text("a: [\n"), 2, "", "not YAML"),
+        (text(b"\xff"), 1, "", "not UTF-8"),
+        (text("kind: Deployment\nspec: {}\n"), 1, "", "no Application"),
+        (lambda path: path.write_bytes(path.read_bytes() + b"---\n" + path.read_bytes()), 0, "", "2 documents"),
+    ],
+)
+def test_an_example_that_is_none(
+    checkout: Path, make: Callable[[Path], Any], line: int, field: str, words: str
+) -> None:
+    make(checkout / EXAMPLE)
+    for named in ((), ("definitions",)):
+        ran = sailplan("check", *named, "-o", "json", cwd=checkout)
+        assert ran.code == 1
+        [found] = [one for one in json.loads(ran.out) if one["severity"] == "error"]
+        assert (found["id"], found["file"], found["field"]) == ("SP708", EXAMPLE, field)
+        assert found["line"] == line
+        assert words in found["message"]
+
+
+def test_what_definitions_do_not_take_in_examples(checkout: Path) -> None:
+    """All of it, at its line, though a mistake of one sort hides those of another from CUE."""
+    changes = {
+        "gpu": [("pipelineParallel: 2", "pipelinParallel: 2"), ("count: 4", "count: 0")],
+        "namespace-quota": [("gpus: 0", "gpus: -1")],
+        "wait-model-ready": [('cluster: "local"\n', "cluster: 7\n")],
+        "prefix-cache": [('type: "prefix-cache"', 'type: "prefix-cash"')],
+    }
+    for name, pairs in changes.items():
+        path = checkout / f"definitions/examples/{name}.yaml"
+        content = path.read_text(encoding="utf-8")
+        for old, new in pairs:
+            assert old in content
+            content = content.replace(old, new)
+        path.write_text(content, encoding="utf-8")
+    ran = sailplan("check", "-o", "json", cwd=checkout)
+    found = {one["field"]: one for one in json.loads(ran.out) if one["severity"] == "error"}
+    gpu = "spec.components[0].traits[0].properties"
+    step = "spec.workflow.steps[0].subSteps[1].properties.cluster"
+    assert set(found) == {f"{gpu}.pipelinParallel", f"{gpu}.count", "spec.components[0].properties.gpus", step, "spec"}
+    assert {one["id"] for one in found.values()} == {"SP708"}
+    assert found[f"{gpu}.pipelinParallel"]["nearest"] == "pipelineParallel"
+    assert found[step]["given"] == "7" and found[step]["line"] > 30
+    assert found["spec"]["message"] == "nothing in it is a prefix-cache"
+    assert sailplan("check", cwd=ROOT).code == 0
+
+
+def test_an_example_that_was_right_is_asked_about_once(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And again when it, or a definition, is another."""
+    assert sailplan("check", cwd=checkout).code == 0
+    monkeypatch.setattr("sailplan.toolbox.cue.vet", lambda *_: pytest.fail("cue was asked again"))
+    assert sailplan("check", cwd=checkout).code == 0

@@ -81,10 +81,11 @@ def test_one_name_is_one_definition(checkout: Path) -> None:
 
 def test_names_that_differ_in_dashes_only_stay_apart(checkout: Path) -> None:
     """Each is itself in what is generated, though one takes a number where the other takes text."""
-    for name, note in (("foo-1", "*1 | int"), ("foo1", '*"on" | string')):
+    for name, note, given in (("foo-1", "*1 | int", "2"), ("foo1", '*"on" | string', '"off"')):
         for path, text in newtrait.files(name).items():
             (checkout / path).parent.mkdir(parents=True, exist_ok=True)
-            (checkout / path).write_text(re.sub("note: .*", f"note: {note}", text), encoding="utf-8")
+            said = note if path.endswith(".cue") else given
+            (checkout / path).write_text(re.sub("note: .*", f"note: {said}", text), encoding="utf-8")
     generated.write(checkout)
     kinds = [generated.json_schema(name, checkout)["properties"]["note"]["type"] for name in ("foo-1", "foo1")]
     assert kinds == ["integer", "string"]

@@ -20,6 +20,7 @@ from sailplan.rules import (
     edges,
     elsewhere,
     environment,
+    examples,
     gateway,
     gpu,
     made,
@@ -50,6 +51,7 @@ MODULES = (
     security,
     arguments,
     made,
+    examples,
 )
 """Where the rules are; importing them registers them."""
 

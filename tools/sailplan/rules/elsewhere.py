@@ -69,7 +69,6 @@ found_elsewhere(
     "A new version of a trait reaches every Application at its next edit, so all are rendered before it is published.",
 )
 found_elsewhere("SP707", "definition that vela refuses", "It would be refused on the hub, too.")
-found_elsewhere("SP708", "example missing, or one that does not render", "It is the first thing that people copy.")
 found_elsewhere("SP801", "hub without KubeVela", "The hub is the cluster that runs it.")
 found_elsewhere("SP802", "KubeVela too old", "Definitions and policies are measured with one version, and later ones.")
 found_elsewhere("SP803", "KubeVela's own definition missing", "Composed Applications use its policies and steps.")
