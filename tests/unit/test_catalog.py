@@ -110,6 +110,8 @@ def test_the_root_is_found_from_below(checkout: Path) -> None:
         (MODEL.replace("{}", '{a: "\\uD800"}'), "SP005", "invalid Unicode"),
         (MODEL.replace("{}", '{"\\0": 1}'), "SP005", "a key holds U+0000"),
         (MODEL.replace("{}", '{a: "\\x1b[31m"}'), "SP005", "a holds U+001B, a character that cannot be printed"),
+        (MODEL.replace("{}", '{a: "x\\u202ey"}'), "SP005", "a holds U+202E, a character that cannot be printed"),
+        (MODEL.replace("{}", '{"x\u2066": 1}'), "SP005", "a key holds U+2066"),
         (MODEL.replace("{}", "[" * 100_000), "SP011", "levels deep"),
         (MODEL.replace("{}", "{a: " * 100_000), "SP011", "levels deep"),
         (MODEL.replace("{}", "\n  " + "- " * 100_000 + "x"), "SP011", "levels deep"),
@@ -149,6 +151,22 @@ def test_r28_what_readers_take_differently_wants_quotes(checkout: Path, scalar: 
     assert str(findings[0].position) == "catalog/models/m.yaml:4:18"
     assert findings[0].field == "spec.revision"
     assert with_model(checkout, MODEL.replace("{}", f'{{revision: "{scalar}"}}')) == []
+
+
+@pytest.mark.parametrize(
+    ("scalar", "number"),
+    [("1e-07", "0.0000001"), ("5e10", "50000000000"), (".5", "0.5"), ("-0.5e3", "-500"), ("1_000", "1000")],
+)
+def test_a_number_that_readers_take_differently_has_another_form(checkout: Path, scalar: str, number: str) -> None:
+    [finding] = with_model(checkout, MODEL.replace("{}", f"{{value: {scalar}}}"))
+    assert finding.fix == f'write {number}, or "{scalar}" in quotes for text'
+    assert with_model(checkout, MODEL.replace("{}", f"{{value: {number}}}")) == []
+
+
+@pytest.mark.parametrize("scalar", ["012", "0x1F", "1:30", "9" * 26, "1e-30", "1e999999999", ".inf", ".nan"])
+def test_a_number_that_has_no_other_form_is_text(checkout: Path, scalar: str) -> None:
+    [finding] = with_model(checkout, MODEL.replace("{}", f"{{value: {scalar}}}"))
+    assert finding.fix.startswith(f'write it in quotes: "{scalar}"')
 
 
 @pytest.mark.parametrize(

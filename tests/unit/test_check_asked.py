@@ -96,6 +96,13 @@ def test_files_that_are_not_checked_are_named(checkout: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
 
 
+def test_a_number_without_end_gets_one_advice(checkout: Path) -> None:
+    path = checkout / "catalog/environments/sandbox.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("budget: 6", f"budget: {'9' * 26}"), encoding="utf-8")
+    [found] = errors("catalog/environments/sandbox.yaml", cwd=checkout)
+    assert (found["id"], found["field"]) == ("SP007", "spec.gpu.budget")
+
+
 @pytest.mark.parametrize("name", ["gpus", "images", "apis"])
 @pytest.mark.parametrize(
     "damage",

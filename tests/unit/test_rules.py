@@ -473,6 +473,13 @@ def test_scaling_without_scraping_is_said_where_the_capability_is_picked() -> No
     assert "add observability" in said.fix and "catalog/environments/staging.yaml" in said.fix
 
 
+def test_an_empty_prompt_is_told_what_to_do() -> None:
+    said = findings({f"{SRE}: spec components 0 set": {"prompt.system": ""}}, "catalog-sre")
+    [found] = [one for one in said if one.id == "SP107"]
+    assert (found.given, found.allowed) == ("", "text that is not empty")
+    assert found.fix == "write some text, or leave prompt.system out"
+
+
 def test_bounds_of_the_preset_narrow_those_of_the_capability() -> None:
     said = findings({f"{FLEET}: spec components 0 set": {"scaling.maxReplicas": 3}}, "inference-fleet")
     assert [found.allowed for found in said if found.id == "SP107"] == ["1 to 2"]

@@ -252,6 +252,20 @@ def test_intents() -> None:
     assert found["spec.overrides.dev.x.y.z"].allowed == "text or a number or true or false"
 
 
+def test_a_knob_that_is_written_as_maps_in_maps() -> None:
+    text = (ROOT / "applications/inference-fleet/app.yaml").read_text(encoding="utf-8")
+    found = said(text + "  overrides: {dev: {x: {prompt: {temperature: 0.2}}}}\n", "App")
+    one = found["spec.overrides.dev.x.prompt"]
+    assert (one.nearest, one.fix) == ("prompt.temperature", "write prompt.temperature: 0.2")
+    assert said(text + "  overrides: {dev: {x: {prompt: {}}}}\n", "App")["spec.overrides.dev.x.prompt"].nearest == ""
+
+
+def test_a_name_that_a_map_does_not_take_says_which_it_takes() -> None:
+    found = coder(("    model:\n", "    env: {VLLM_API_KEY: x}\n    model:\n"))["spec.properties.env.VLLM_API_KEY"]
+    assert (found.id, found.fix) == ("SP001", "choose another name")
+    assert "those the platform sets, or has a flag for, are refused" in found.allowed
+
+
 def test_mistakes_in_one_document_do_not_hide_those_in_another() -> None:
     """CUE looks for missing keys only where nothing else is wrong: the documents are told apart."""
     wrong = read(changed("models/qwen3-8b.yaml", ("layers: 36", "layers: no layers")), "Model")

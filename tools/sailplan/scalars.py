@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
@@ -33,7 +34,7 @@ _NUMBERLIKE = re.compile(
     )$ | \.(?:nan|NaN|NAN)$""",
     re.VERBOSE,
 )
-_MAX_DIGITS = 18
+MAX_DIGITS = 18
 """More digits do not fit an int64, and Go's readers turn them into a float."""
 
 _STARTS = frozenset("0123456789+-.yYnNoOtTfF~")
@@ -59,9 +60,9 @@ def plain(text: str) -> Plain:
     if text in _WORDS:
         meant = "true" if text[0] in "yY" or text in ("on", "On", "ON") else "false"
         return _refused(text, f"{text} without quotes, which some readers take for {meant}", meant)
-    if len(text) <= _MAX_DIGITS and _INT.match(text):
+    if len(text) <= MAX_DIGITS and _INT.match(text):
         return Plain(int(text))
-    if len(text) <= _MAX_DIGITS and _FLOAT.match(text):
+    if len(text) <= MAX_DIGITS and _FLOAT.match(text):
         return Plain(float(text))
     return _number_or_text(text)
 
@@ -70,8 +71,12 @@ def _number_or_text(text: str) -> Plain:
     if _DATE.match(text):
         return _refused(text, f"{text} without quotes, which is a date to some readers")
     if _NUMBERLIKE.match(text):
-        shown = shortened(text, 40)
-        return _refused(text, f"{shown} without quotes, a number that readers take differently", _decimal(text))
+        problem = f"{shortened(text, 40)} without quotes, a number that readers take differently"
+        meant, quoted = _decimal(text), f'"{shortened(text)}"'
+        if meant:
+            return Plain(text, problem, f"write {meant}, or {quoted} in quotes for text")
+        fix = f"write it in quotes: {quoted}; a number is a decimal one of at most {MAX_DIGITS} characters"
+        return Plain(text, problem, fix)
     return Plain(text)
 
 
@@ -81,11 +86,13 @@ def _refused(text: str, problem: str, meant: str = "") -> Plain:
 
 
 def _decimal(text: str) -> str:
-    """The usual way to write a number, where there is one."""
+    """The usual way to write a number, where there is one that all readers take alike; "" where there is none."""
     try:
-        number = float(text.replace("_", ""))
-    except ValueError:
+        number = Decimal(text.replace("_", ""))
+    except InvalidOperation:
         return ""
-    if number in (float("inf"), float("-inf")) or number != number or re.match(r"[-+]?0[0-9]", text):
+    # A leading 0 may mean octal. Exponents are looked at before they are written out: 1e999999999 is no long number.
+    if not number.is_finite() or re.match(r"[-+]?0[0-9]", text) or abs(number.adjusted()) > MAX_DIGITS:
         return ""
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{number:g}"
+    plain = f"{number.normalize():f}"
+    return plain if len(plain) <= MAX_DIGITS else ""

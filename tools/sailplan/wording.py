@@ -43,10 +43,11 @@ def explain(document: Document, refusals: Sequence[Refusal], schemas: Mapping[st
         refusals: what CUE says, with paths inside the document.
         schemas: JSON Schema of every kind, with references to `#/$defs/NAME`.
     """
-    said = list(_Walk(document, schemas).value(document.data, schemas[document.kind], ()))
+    walk = _Walk(document, schemas)
+    said = list(walk.value(document.data, schemas[document.kind], ()))
     places = {finding.field for finding in said}
     return said + [
-        _in_cues_words(document, refusal)
+        _in_cues_words(document, refusal, taken(walk.at(refusal.path[:-1])))
         for refusal in refusals
         if not any(covers(place, dotted(refusal.path)) for place in places) and not (said and _missed(refusal))
     ]
@@ -74,6 +75,15 @@ class _Walk:
             yield from self._list(value, schema, path)
         else:
             yield from self._scalar(value, schema, path)
+
+    def at(self, path: Path) -> Schema:
+        """The schema of the value at a path; empty where there is a choice, or none."""
+        schema = self._resolved(self.schemas[self.document.kind])
+        for key in path:
+            inner = schema.get("items") if isinstance(key, int) else schema.get("properties", {}).get(key)
+            others = schema.get("additionalProperties")
+            schema = self._resolved(inner or (others if isinstance(others, Mapping) else {}))
+        return schema
 
     def _resolved(self, schema: Schema) -> Schema:
         while "$ref" in schema:
@@ -151,6 +161,10 @@ class _Walk:
         names = list(dict.fromkeys(TYPES.get(name, name) for name in wanted))
         message = f"{called(path)} is {TYPES[type_of(value)]}, not {' or '.join(names)}"
         allowed = taken(schema) if schema.get("type") in ("string", "integer", "number") else " or ".join(names)
+        if isinstance(value, Mapping) and self.document.kind == "App" and (leaf := _leaf(value)):
+            # Knobs have dots in their names, which look like maps in maps.
+            name = ".".join((str(path[-1]), *leaf[0]))
+            return self._finding("SP002", path, message, shown(value), allowed, name, f"write {name}: {shown(leaf[1])}")
         return self._finding("SP002", path, message, shown(value), allowed, fix=retyped(value, wanted))
 
     def _finding(
@@ -168,20 +182,35 @@ class _Walk:
         return Finding(rule, "error", self.document.at(*path), field, message, given, allowed, near, fix)
 
 
+def _leaf(value: Mapping[str, Any]) -> tuple[tuple[str, ...], Any] | None:
+    """The first value in maps of maps that is none itself, and the keys on the way; None when there is none."""
+    for key, inner in value.items():
+        below = _leaf(inner) if isinstance(inner, Mapping) else ((), inner)
+        if below:
+            return (str(key), *below[0]), below[1]
+    return None
+
+
 def _missed(refusal: Refusal) -> bool:
     """Whether CUE only misses a field, which the walk says better: as missing, or as misspelt."""
     return refusal.messages == ("field is required but not present",)
 
 
-def _in_cues_words(document: Document, refusal: Refusal) -> Finding:
-    """The finding for a refusal that the walk has no words for, such as a name that a map does not take."""
+def _in_cues_words(document: Document, refusal: Refusal, around: str) -> Finding:
+    """The finding for a refusal that the walk has no words for, such as a name that a map does not take.
+
+    Args:
+        document: the one that is refused.
+        refusal: what CUE says.
+        around: what the map takes that the refused value is in, in words.
+    """
     from sailplan.refusals import words
 
     path = refusal.path
     at = document.at(*path)
     if "field not allowed" in refusal.messages:
         message = f"{called(path)} is not a name that {called(path[:-1])} takes"
-        return Finding("SP001", "error", at, dotted(path), message, str(path[-1]), fix="choose another name")
+        return Finding("SP001", "error", at, dotted(path), message, str(path[-1]), around, fix="choose another name")
     twice = next((found for found in map(_TWICE.search, refusal.messages) if found), None)
     if twice:
         message = f"{twice['item']} is listed twice in {called(path)}"

@@ -25,9 +25,10 @@ __all__ = ["MAX_DEPTH", "MAX_VALUES", "Parsed", "Positions", "parse"]
 MAX_VALUES = 200_000
 """Values in one document after anchors are expanded; a large preset has two hundred."""
 
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
-"""Control characters (C0, DEL, C1), halves of characters, which cannot be written as UTF-8, and what is no character: a
-byte order mark inside a text ends CUE, the others KubeVela's reader of YAML (measured). Escapes can make them all."""
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+"""Control characters (C0, DEL, C1), those that turn the direction of text, so that it reads otherwise than it is,
+halves of characters, which cannot be written as UTF-8, and what is no character: a byte order mark inside a text ends
+CUE, the others KubeVela's reader of YAML (measured). Escapes can make them all."""
 _TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null"))
 
 

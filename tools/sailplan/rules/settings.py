@@ -9,7 +9,7 @@ from sailplan import phrases
 from sailplan.findings import dotted, nearest, shortened
 from sailplan.knobs import Knob, definition, knobs, suits
 from sailplan.model import Catalog, Document, Path
-from sailplan.phrases import out_of_bounds
+from sailplan.phrases import out_of_bounds, shown
 from sailplan.rules.names import component_name
 from sailplan.rules.registry import Problem, Problems, intent_rule
 from sailplan.rules.view import parameter, parameters
@@ -59,9 +59,11 @@ def out_of_range(catalog: Catalog, app: Document) -> Problems:
                     f"{knob.description}; see {knob.position}" if knob.description else f"see {knob.position}",
                 )
             elif knob and (wrong := _unfit(value, taken)):
-                fix = knob.description or f"see {knob.position}"
-                where, message, allowed = dotted((*path, name)), f"{name} {wrong}", phrases.taken(taken)
-                yield Problem(app.at(*path, name), where, message, shortened(value), allowed, fix=fix)
+                empty = not str(value).strip()
+                fix = f"write some text, or leave {name} out" if empty else knob.description or f"see {knob.position}"
+                allowed = "text that is not empty" if empty else phrases.taken(taken)
+                message = f"{name} {wrong}"
+                yield Problem(app.at(*path, name), dotted((*path, name)), message, shown(value), allowed, fix=fix)
 
 
 def _wishes(catalog: Catalog, app: Document) -> Iterator[tuple[Path, Document, list[Document], Mapping[str, Any]]]:
