@@ -71,6 +71,14 @@ def test_an_intent_from_elsewhere_with_a_capability_that_is_wrong(checkout: Path
     assert found["field"] == "tryout.traits.observability.scrapeTimeoutSeconds"
 
 
+def test_a_definition_that_is_broken_is_said_once(checkout: Path) -> None:
+    """Every Application that uses it would only repeat it; the others are rendered all the same."""
+    definition = checkout / "definitions/trait/observability.cue"
+    definition.write_text(definition.read_text(encoding="utf-8") + "}\n", encoding="utf-8")
+    [found] = errors(checkout, "--render")
+    assert (found["id"], found["file"]) == ("SP607", "definitions/trait/observability.cue")
+
+
 def test_without_vela_it_says_so(checkout: Path) -> None:
     ran = sailplan("check", "--render", cwd=checkout, env={"SAILPLAN_VELA": "/nowhere/vela"})
     assert ran.code == 3

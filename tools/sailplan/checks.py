@@ -19,11 +19,12 @@ from sailplan.files import SINGLES
 from sailplan.findings import errors
 from sailplan.model import Catalog, Composition, Document, Finding
 from sailplan.pipeline import plan
+from sailplan.sources import used
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look at a checkout showed: findings, and the Applications of the intents that can be composed."""
+    """What a look at a checkout showed: findings, and the Applications that are worth rendering."""
 
     findings: tuple[Finding, ...]
     catalog: Catalog
@@ -51,8 +52,11 @@ def everything(root: Path, others: Sequence[Document] = ()) -> Seen:
     kept = pins(intents(catalog))
     made = [compose(good, app, kept.get(name)) for name, app in good.apps.items()]
     committed = [one for one in made if one.app.name in catalog.apps and one.app is catalog.apps[one.app.name]]
-    said = [*found, *wrong, *rules.check(good, made), *rules.checkout(root), *drift(good, committed)]
-    return Seen(tuple(said), good, tuple(made))
+    definitions = rules.checkout(root)
+    said = [*found, *wrong, *rules.check(good, made), *definitions, *drift(good, committed)]
+    broken = {Path(finding.position.file) for finding in errors(definitions)}
+    lost = {path.stem for path in broken if path.suffix == ".cue" and path.parts[0] == "definitions"}
+    return Seen(tuple(said), good, tuple(one for one in made if not lost.intersection(used(one))))
 
 
 def concerning(asked: Asked) -> list[Finding]:
