@@ -30,6 +30,19 @@ def test_the_second_job_waits_and_then_finds_it_complete(flow: Preload, stubbed:
     assert _left(flow) == set()
 
 
+def test_a_lock_that_is_given_back_at_once_is_not_lost(flow: Preload, stubbed: Stubs) -> None:
+    """All but the first find everything complete as soon as they have the lock: what watches it has hardly begun."""
+    stubbed.shut()
+    first = flow.start()
+    until(lambda: bool(stubbed.calls("hf")))
+    others = [flow.start() for _ in range(10)]
+    until(lambda: all("waiting for another writer" in one.said() for one in others))
+    stubbed.open()
+    assert [one.wait() for one in (first, *others)] == [0] * 11
+    assert not any("lost" in one.said() for one in others)
+    assert _left(flow) == set()
+
+
 @pytest.mark.parametrize("stale", [False, True])
 def test_never_two_writers(flow: Preload, stubbed: Stubs, stale: bool) -> None:
     """Verification fails, so each Job writes in its turn. With a lock left behind they all want to take it over."""
