@@ -22,6 +22,10 @@ def test_each_signal_alone_takes_replicas_to_the_limit_and_back_one_at_a_time(sc
     show(scaling, f"{signal}:")
 
 
+def test_requests_under_way_take_an_edge_to_its_limit_and_back_one_at_a_time(scaling: Result) -> None:
+    show(scaling, "edge:")
+
+
 def test_in_a_closed_loop_constant_load_holds_constant_replicas(scaling: Result) -> None:
     show(scaling, "loop:")
 
@@ -50,7 +54,7 @@ def test_everything_is_told_with_its_plot(scaling: Result) -> None:
     show(scaling, "")
     assert scaling.ok
     units = {line.unit for line in scaling.series if line.points}
-    for case in ("running", "kv-cache", "queue", "hottest", "vanish", "loop", "twin", "reference"):
+    for case in ("running", "kv-cache", "queue", "hottest", "vanish", "edge", "loop", "twin", "reference"):
         assert {f"replicas ({case})", f"% of threshold ({case})"} <= units
     print(f"\n  {scaling.seconds:.0f} s in all")
 

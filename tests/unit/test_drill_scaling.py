@@ -65,6 +65,24 @@ def test_a_scaled_object_is_read() -> None:
         Triggers.of(strange)
 
 
+def edges_scaled_object() -> dict[str, Any]:
+    """As `inference-queue-scaling` renders it."""
+    made = scaled_object()
+    query = 'sum(inference_api_in_flight_requests{namespace="n",service="m"})'
+    rest = {"serverAddress": "http://p", "threshold": "50", "activationThreshold": "1", "ignoreNullValues": "false"}
+    trigger = {"type": "prometheus", "name": "in-flight", "metricType": "AverageValue"}
+    made["spec"]["triggers"] = [trigger | {"metadata": {"query": query, **rest}}]
+    return made
+
+
+def test_the_one_signal_of_an_edge_is_read() -> None:
+    edge = Triggers.of(edges_scaled_object())
+    assert (edge.least, edge.most, edge.window) == (1, 3, 15)
+    load = amount(edge, "running", 1.3)
+    assert load(2) == [Gauges(33), Gauges(32)]
+    assert edge.shares(load(1)) == {"running": 1.3, "kv-cache": 0, "queue": 0}
+
+
 def test_whole_requests_are_spread_over_pods() -> None:
     assert [one.running for one in spread(running=7, slots=64)(3)] == [3, 2, 2]
     assert [one.waiting for one in spread(waiting=2)(3)] == [1, 1, 0]
@@ -149,6 +167,13 @@ def pod(name: str, ready: str = "True", component: str = "inference") -> dict[st
     }
 
 
+def edge_pod() -> dict[str, Any]:
+    made = pod("9", component="edge")
+    made["metadata"]["labels"]["app.kubernetes.io/name"] = "door"
+    made["spec"]["containers"] = [{"env": []}]
+    return made
+
+
 def fetch(port: int, path: str) -> str:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
         return str(answer.read().decode())
@@ -169,6 +194,18 @@ def test_pods_that_serve_are_found_and_say_what_the_queries_ask_for() -> None:
         assert 'vllm:num_requests_running{engine="0",model_name="served"} 9.0' in page
         text = (ROOT / "definitions/trait/keda-saturation-scaling.cue").read_text(encoding="utf-8")
         assert set(re.findall(r"vllm:\w+", text)) == set(re.findall(r"vllm:\w+", page))
+        fleet.seen(edge_pod(), True)
+        fleet.put(("n", "door"), spread(running=7, slots=100))
+        assert fetch(port, "/pods/n/9").splitlines()[1] == "inference_api_in_flight_requests 7.0"
+        rows = json.loads(fetch(port, "/targets"))
+        assert {(row["labels"]["pod"], row["labels"]["service"]) for row in rows} == {
+            ("1", "m"),
+            ("2", "m"),
+            ("9", "door"),
+        }
+        text = (ROOT / "definitions/trait/inference-queue-scaling.cue").read_text(encoding="utf-8")
+        assert "inference_api_in_flight_requests" in text
+        fleet.seen(edge_pod(), False)
         fleet.hide(("n", "m"))
         assert json.loads(fetch(port, "/targets")) == []
         fleet.hide(("n", "m"), False)

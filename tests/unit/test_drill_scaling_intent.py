@@ -25,9 +25,11 @@ def prepared(folder: Path, component: str = "") -> tuple[Context, Checkout]:
 def test_the_component_with_most_room_is_copied_for_each_case(tmp_path: Path) -> None:
     _, checkout = prepared(tmp_path)
     made = checkout.composed().application["spec"]["components"]
-    assert [one["name"] for one in made] == list(intent.ALONE)
-    assert {one["traits"][-1]["type"] for one in made} == {intent.TRAIT}
-    assert len({str(one["properties"]) for one in made}) == 1
+    *models, edge = made
+    assert [one["name"] for one in models] == list(intent.ALONE)
+    assert {one["traits"][-1]["type"] for one in models} == {intent.TRAIT}
+    assert len({str(one["properties"]) for one in models}) == 1
+    assert (edge["name"], edge["traits"][-1]["type"]) == (intent.EDGE, intent.EDGE_TRAIT)
     assert [path.name for path in (checkout.folder / "applications").iterdir()] == ["scaling"]
     original = ROOT / "catalog/environments/drill.yaml"
     overrides = checkout.environment["overrides"]["traits"][intent.TRAIT]

@@ -46,8 +46,13 @@ class Desk:
         """Put the definitions that the application uses on the hub: `vela def apply`."""
         used = used_definitions(self.checkout.composed().application)
         files = sorted((self.checkout.folder / "definitions").glob("*/*.cue"))
+        chosen = [file for file in files if file.stem in used]
+        components = [file for file in chosen if file.parent.name == "component"]
+        # One by one: the hub makes a WorkloadDefinition for the first of a kind, and refuses two that are the first.
+        for file in components:
+            self._publish(file)
         with ThreadPoolExecutor(2) as pool:  # vela itself takes most of the time
-            list(pool.map(self._publish, [file for file in files if file.stem in used]))
+            list(pool.map(self._publish, [file for file in chosen if file not in components]))
 
     def _publish(self, file: Path) -> None:
         self.plane.hub.vela("def", "apply", str(file), timeout=_VELA_SECONDS)

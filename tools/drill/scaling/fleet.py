@@ -1,7 +1,7 @@
 """The pods that are there, and the metrics that each of them serves. One small server stands for all of them.
 
-Prometheus finds them as it finds pods in a cluster: one target a ready pod, labelled with namespace and pod. What a
-target serves is in the engine's words, and carries the engine's labels only.
+Prometheus finds them as it finds pods in a cluster: one target a ready pod, labelled with namespace, pod and Service.
+What a target serves is in the engine's or the edge's own words, and carries their labels only.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from localplane import condition
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod that serves: where it is, when it was made, and the name of the model it serves."""
+    """A pod that serves: where it is, its Service, when it was made, and the name of its model ("" of an edge)."""
 
     namespace: str
     name: str
+    service: str
     made: str
     model: str
+
+
+_UNDER_WAY = "inference_api_in_flight_requests"
 
 
 class Fleet:
@@ -41,14 +45,14 @@ class Fleet:
     def seen(self, item: Object, there: bool) -> None:
         """Take in a pod as it is now (a watch calls this)."""
         labels = item["metadata"].get("labels", {})
-        if labels.get("app.kubernetes.io/component") != "inference":
+        if labels.get("app.kubernetes.io/component") not in ("inference", "edge"):
             return
         meta = item["metadata"]
         key = (meta["namespace"], labels["app.kubernetes.io/name"])
         serves = there and "deletionTimestamp" not in meta and condition(item, "Ready") == "True"
         with self._lock:
             if serves:
-                made = Pod(meta["namespace"], meta["name"], meta["creationTimestamp"], _model(item))
+                made = Pod(key[0], meta["name"], key[1], meta["creationTimestamp"], _model(item))
                 self._pods[key].setdefault(meta["name"], made)
             else:
                 self._pods[key].pop(meta["name"], None)
@@ -73,7 +77,12 @@ class Fleet:
         with self._lock:
             shown = [pod for key, pods in self._pods.items() if key not in self._hidden for pod in pods.values()]
         return [
-            {"namespace": pod.namespace, "pod": pod.name, "__metrics_path__": f"/pods/{pod.namespace}/{pod.name}"}
+            {
+                "namespace": pod.namespace,
+                "pod": pod.name,
+                "service": pod.service,
+                "__metrics_path__": f"/pods/{pod.namespace}/{pod.name}",
+            }
             for pod in shown
         ]
 
@@ -92,13 +101,15 @@ class Fleet:
 
 
 def _model(item: Object) -> str:
-    """Return the name that the engine's own arguments give the model."""
+    """Return the name that the engine's own arguments give the model; "" where there is no engine."""
     args = item["spec"]["containers"][0].get("args", [])
-    return str(args[args.index("--served-model-name") + 1])
+    return str(args[args.index("--served-model-name") + 1]) if "--served-model-name" in args else ""
 
 
 def _page(model: str, gauges: Gauges) -> str:
-    """Write metrics under the names and with the labels of vLLM 0.25."""
+    """Write metrics under the names and with the labels of vLLM 0.25, or of an edge."""
+    if not model:
+        return f"# TYPE {_UNDER_WAY} gauge\n{_UNDER_WAY} {float(gauges.running)}\n"
     labels = f'{{engine="0",model_name="{model}"}}'
     rows = {
         "num_requests_running": gauges.running,

@@ -96,7 +96,7 @@ class Ground(Stand):
     def _follow_all(self) -> None:
         """Make a track for each case's workload."""
         here, wide = self.namespaces[ENVIRONMENT], self.namespaces[intent.WIDE]
-        for name in intent.ALONE:
+        for name in (*intent.ALONE, intent.EDGE):
             self._follow(name, (here, name))
         self._follow(intent.LOOP, (wide, intent.LOOP))
         self._follow("twin", (here, intent.LOOP))

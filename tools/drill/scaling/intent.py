@@ -22,6 +22,9 @@ TRAIT = "keda-saturation-scaling"
 ALONE = ("running", "kv-cache", "queue", "hottest", "vanish")
 """Components in the environment `drill`: each is driven by a case of the same name."""
 
+EDGE = "edge"
+"""Component in the environment `drill` that is an edge, with a scaler of its own kind."""
+
 LOOP = "loop"
 """Component in both environments, one model under the same name."""
 
@@ -31,14 +34,22 @@ WIDE = f"{ENVIRONMENT}-wide"
 ROOM = 8
 """Replicas in the second environment at most."""
 
+EDGE_TRAIT = "inference-queue-scaling"
+
+_EDGE_MODEL = "llama32-1b"
+"""A preset of an edge; its backend is not asked for anything."""
+
+_EDGE_TIMES = {"pollingIntervalSeconds": 5, "scaleDownStabilizationSeconds": 60}
+"""The shortest that the trait takes."""
+
 _PORTS = range(19091, 19200)
 
 
 def prepare(context: Context, checkout: Checkout) -> None:
     """Turn a checkout's copy into what the drill of scaling wants.
 
-    The environment `drill` stays as the catalog has it. Only when another program has the port of its Prometheus is
-    another one written into the copy.
+    The environment `drill` stays as the catalog has it, save for the times of an edge, which no application of ours has
+    there. Only when another program has the port of its Prometheus is another one written into the copy.
 
     Raises:
         UsageError: the chosen component does not scale, or has no room to.
@@ -46,13 +57,15 @@ def prepare(context: Context, checkout: Checkout) -> None:
     """
     part = _chosen(context, checkout)
     checkout.app = "scaling"
-    checkout.intent = _intent("scaling", [_copied(part, name) for name in ALONE], [ENVIRONMENT])
+    edge = {"model": _EDGE_MODEL, "name": EDGE, "capabilities": ["queue-scaling"]}
+    checkout.intent = _intent("scaling", [*(_copied(part, name) for name in ALONE), edge], [ENVIRONMENT])
     spec = _free_address(checkout)
+    spec["overrides"]["traits"][EDGE_TRAIT] = _EDGE_TIMES
     _write_environment(checkout, ENVIRONMENT, spec)
     wide = copy.deepcopy(spec)
     wide["namespace"] = f"{spec['namespace']}-wide"
     wide["gateway"]["name"] = f"{spec['gateway']['name']}-wide"
-    wide.setdefault("overrides", {}).setdefault("traits", {}).setdefault(TRAIT, {})["maxReplicas"] = ROOM
+    wide["overrides"]["traits"][TRAIT]["maxReplicas"] = ROOM
     _write_environment(checkout, WIDE, wide)
     _alone(checkout)
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from drill.context import Context
 from drill.model import Figure, Result
-from drill.scaling import loops, lost, signals
+from drill.scaling import intent, loops, lost, signals
 from drill.scaling.ground import Ground, opened_ground
 
 NAME = "scaling"
@@ -18,6 +18,7 @@ Case = Callable[[Ground], list[Figure]]
 
 _CASES: tuple[Case, ...] = (
     *(functools.partial(signals.alone, signal=name) for name in signals.SIGNALS),
+    functools.partial(signals.alone, signal="running", case=intent.EDGE),
     loops.closed,
     signals.hottest,
     lost.vanish,

@@ -17,9 +17,16 @@ HOLD = 8
 """Seconds without a change after which replicas are taken to have settled: several looks of the autoscaler."""
 
 
-def alone(ground: Ground, signal: str) -> list[Figure]:
-    """One signal crosses its threshold, goes on to where all replicas are needed, far beyond, and back."""
-    track = ground.track(signal)
+def alone(ground: Ground, signal: str, case: str = "") -> list[Figure]:
+    """One signal crosses its threshold, goes on to where all replicas are needed, far beyond, and back.
+
+    Args:
+        ground: what it stands on.
+        signal: one of SIGNALS.
+        case: whose workload it is; the signal's unless another is named.
+    """
+    case = case or signal
+    track = ground.track(case)
     most = track.triggers.most
     began = track.load(amount(track.triggers, signal, 1.3))
     track.settle(2, HOLD)
@@ -30,12 +37,13 @@ def alone(ground: Ground, signal: str) -> list[Figure]:
     track.hold(HOLD)
     path = track.path(rose)
     others = max(value for name in SIGNALS if name != signal for value in track.signals(began, name))
+    alone_indeed = Figure(f"{case}: other signals meanwhile", others, "% of threshold", "0", others == 0)
     rises = path == sorted(path) and path[-1] == most
     return [
-        settled(f"{signal}: 1.3 of its threshold", first, 2),
-        replicas(f"{signal}: more, then thrice what {most} can take", path, f"2 to {most}, and stays", rises),
-        Figure(f"{signal}: other signals meanwhile", others, "% of threshold", "0", others == 0),
-        *back(track, signal),
+        settled(f"{case}: 1.3 of its threshold", first, 2),
+        replicas(f"{case}: more, then thrice what {most} can take", path, f"2 to {most}, and stays", rises),
+        *([] if math.isinf(track.triggers.kv) else [alone_indeed]),  # an edge has no other
+        *back(track, case),
     ]
 
 
