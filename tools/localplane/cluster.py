@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import yaml
 
 from . import pki, platform, simulation
 from .components import HUB_PORTS, Component, Place
-from .errors import ApiError
+from .errors import ApiError, NotReady
 from .kube import Client, Object, condition, wait
 from .runner import Runner
 
+_NODES_SECONDS = 30.0
 _CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
@@ -84,16 +86,30 @@ class Cluster:
             name = item["metadata"]["name"]
             self.client.patch(item["apiVersion"], item["kind"], name, {"status": item["status"]}, part="status")
 
-    def wait_for_nodes(self) -> None:
-        """Wait until every node is ready and open for pods."""
-        wait(f"{self.name}: all nodes are ready", self._nodes_ready, 60)
+    def wait_for_nodes(self, say: Callable[[str], None]) -> None:
+        """Wait until every node is ready and open for pods.
+
+        Once, on a busy machine, nodes of a cluster stayed as they were. Then KWOK gets a second chance, and what it said
+        is told.
+
+        Raises:
+            NotReady: some node is not; the message names it.
+        """
+        what, kwok = f"{self.name}: all nodes are ready", self.components[-1]
+        try:
+            wait(what, self._nodes_ready, _NODES_SECONDS)
+        except NotReady as error:
+            say(f"{error.message}; {kwok.name} is started anew, it said:{self._runner.tail(kwok.name)}")
+            self._runner.stop([kwok.name])
+            self._runner.start(kwok)
+            wait(what, self._nodes_ready, 2 * _NODES_SECONDS)
 
     def _nodes_ready(self) -> bool:
         # The others wait for whoever runs their pods as processes.
         nodes = self.client.list("v1", "Node", labels="sailplan.dev/runs!=processes")
-        taints = [taint["key"] for one in nodes for taint in one["spec"].get("taints", [])]
-        closed = any(key.startswith("node.kubernetes.io/") for key in taints)
-        return bool(nodes) and not closed and all(condition(one, "Ready") == "True" for one in nodes)
+        if waiting := [one["metadata"]["name"] for one in nodes if not _open(one)]:
+            raise NotReady(f"not so {', '.join(waiting)}")
+        return bool(nodes)
 
     def _established(self) -> set[str]:
         try:
@@ -124,6 +140,11 @@ class Cluster:
             "contexts": [{"name": self.name, "context": {"cluster": self.name, "user": "admin"}}],
             "users": [{"name": "admin", "user": {"token": self._token}}],
         }
+
+
+def _open(node: Object) -> bool:
+    taints = [taint["key"] for taint in node["spec"].get("taints", [])]
+    return condition(node, "Ready") == "True" and not any(key.startswith("node.kubernetes.io/") for key in taints)
 
 
 _GATEWAY_CONFIG = """\

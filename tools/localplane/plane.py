@@ -119,7 +119,7 @@ class Plane:
         for one in others:
             self.hub.join(one)
         for one in self.clusters.values():
-            one.wait_for_nodes()
+            one.wait_for_nodes(self._say)
         for component in self.components():
             self.runner.alive(component.name)
 
