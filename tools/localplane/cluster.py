@@ -89,8 +89,8 @@ class Cluster:
     def wait_for_nodes(self, say: Callable[[str], None]) -> None:
         """Wait until every node is ready and open for pods.
 
-        Once, on a busy machine, nodes of a cluster stayed as they were. Then KWOK gets a second chance, and what it said
-        is told.
+        Once, on a busy machine, nodes of a cluster stayed as they were. Then KWOK gets a second chance, and what it
+        said is told.
 
         Raises:
             NotReady: some node is not; the message names it.
