@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sailplan.catalog import PARAMETERS
 from sailplan.errors import FindingsError
 from sailplan.model import Catalog, Finding, Position
 from sailplan.names import unknown
@@ -170,7 +171,7 @@ def _wrapped(text: str, indent: str) -> str:
 
 
 def _schema(catalog: Catalog, name: str) -> Mapping[str, Any]:
-    path = Path(catalog.root, "catalog", "schema", "json", "definitions", f"{name}.json")
+    path = Path(catalog.root, PARAMETERS, f"{name}.json")
     if not path.is_file():
         at = Position(path.relative_to(catalog.root).as_posix())
         raise FindingsError(

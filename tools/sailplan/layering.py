@@ -12,7 +12,7 @@ from typing import Any
 
 from sailplan import facts
 from sailplan.knobs import Knob
-from sailplan.layers import At, Stack
+from sailplan.layers import At, Stack, value_at
 from sailplan.model import EDGE, ENGINE, Catalog, Document, Origin, Path
 
 
@@ -38,7 +38,7 @@ def presets(catalog: Catalog, model: Document, profile: str, chosen: Iterable[Do
         ("profile", model, ("spec", "profiles", profile, "traits")),
         *(("capability", capability, ("spec", "traits")) for capability in capabilities),
     ):
-        for trait in _get(document.data, place) or {}:
+        for trait in value_at(document.data, place) or {}:
             stack.origins.setdefault(("traits", trait), Origin(layer, document.at(*place, trait)))
     _state(stack, "model", model, (), facts.MODEL, attached)
     _merge(stack, "model", model, ("spec", "properties"), ("properties",))
@@ -150,7 +150,7 @@ def _state(
     for fact in table:
         if fact.target[0] == "traits" and fact.target[1] not in attached:
             continue
-        stated = _get(document.spec, (*base, *fact.source))
+        stated = value_at(document.spec, (*base, *fact.source))
         value = None if stated is None else fact.turn(stated, document.spec)
         if value is not None and value != {}:
             place = ("spec", *base, *fact.source)
@@ -164,7 +164,7 @@ def _merge(
     stack: Stack, layer: str, document: Document, source: Path, target: Path, only: set[str] | None = None
 ) -> None:
     """Merge the map at `source` of a document; of its entries `only` those named, when given."""
-    value = _get(document.data, source) or {}
+    value = value_at(document.data, source) or {}
     if only is not None:
         value = {key: item for key, item in value.items() if key in only}
     stack.merge(value, _origin(layer, document, source), target)
@@ -175,11 +175,3 @@ def _origin(layer: str, document: Document, place: Path) -> At:
         return Origin(layer, document.at(*place, *inner))
 
     return at
-
-
-def _get(value: Any, path: Path) -> Any:
-    for key in path:
-        if not isinstance(value, Mapping) or key not in value:
-            return None
-        value = value[key]
-    return value

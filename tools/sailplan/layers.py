@@ -6,7 +6,7 @@ replaced whole, and a key cannot be taken away. Pure: no files, no processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -66,6 +66,13 @@ class Stack:
             else:
                 target[key] = deepcopy(item) if isinstance(item, list) else item
                 self.origins[base + here] = at(here)
+
+
+def value_at(value: Any, path: Iterable[str | int]) -> Any:
+    """The value at a path of maps; None where there is none."""
+    for key in path:
+        value = value.get(str(key)) if isinstance(value, Mapping) else None
+    return value
 
 
 def difference(base: Mapping[str, Any], full: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sailplan.findings import shortened
+from sailplan.layers import value_at
 from sailplan.model import ENGINE, LAYERS, Component, Composition, Finding, Origin, Path, Position
 from sailplan.toolbox.vela import Refusal
 
@@ -112,9 +112,7 @@ def _named(text: str, component: Component, environment: str, place: Path) -> li
         if path[: len(base)] != base or len(path) == len(base):
             continue
         inner = path[len(base) :]
-        value: Any = properties if place == ("properties",) else traits.get(str(place[1]))
-        for key in inner:
-            value = value.get(key) if isinstance(value, Mapping) else None
+        value = value_at({"properties": properties, "traits": traits}, (*place, *inner))
         spots = [_spot(text, inner[:end]) for end in range(1, len(inner) + 1)]
         if value is not None and not isinstance(value, Mapping) and max(spots) >= 0:
             said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sailplan import layering
 from sailplan.findings import shortened
 from sailplan.knobs import Knob, definition, knobs
+from sailplan.layers import value_at
 from sailplan.model import Catalog, Component, Document, Path
 from sailplan.rules.settings import parameter_of
 from sailplan.rules.view import parameters
@@ -81,7 +82,7 @@ def _told_apart(found: Mapping[str, Value]) -> list[Value]:
 def _value(
     catalog: Catalog, knob: Knob, component: str, data: Mapping[str, Any], layers: Mapping[Path, str] | str
 ) -> Value:
-    value = _get(data, knob.target)
+    value = value_at(data, knob.target)
     if value is not None:
         layer = layers if isinstance(layers, str) else layers.get(knob.target, "")
         return _short(value), layer
@@ -91,11 +92,3 @@ def _value(
 
 def _short(value: Any) -> str:
     return shortened(" ".join(shown(value).split()), 40)
-
-
-def _get(value: Any, path: Iterable[str | int]) -> Any:
-    for key in path:
-        if not isinstance(value, Mapping) or key not in value:
-            return None
-        value = value[key]
-    return value

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sailplan.findings import dotted
+from sailplan.layers import value_at
 from sailplan.model import Path
 from sailplan.policies import SCALER
 from sailplan.rules.registry import Problem, Problems, component_rule
@@ -55,7 +56,7 @@ def missing_setting(view: View, placed: Placed) -> Problems:
     for environment, (_, traits) in placed.environments:
         document = view.environment(environment)
         for trait, (path, what) in NEEDS.items():
-            if trait in traits and _get(document.spec, path) is None:
+            if trait in traits and value_at(document.spec, path) is None:
                 message = f"{placed.component.name} has {trait}, and {environment} does not have {what}"
                 at = document.at("spec", path[0])
                 yield Problem(at, dotted(("spec", *path)), message, fix=f"add {dotted(path)} to {document.file}")
@@ -157,9 +158,9 @@ def _needs(view: View, placed: Placed, environment: str) -> Iterator[tuple[str, 
     spec = view.environment(environment).spec
     for trait in placed.component.environments[environment][1]:
         path, apis = SETTINGS.get(trait, ((), {}))
-        need = apis.get(str(_get(spec, path)), "") if path else ""
+        need = apis.get(str(value_at(spec, path)), "") if path else ""
         if need:
-            yield f"{trait} with {'.'.join(map(str, path))}: {_get(spec, path)}", need, ()
+            yield f"{trait} with {'.'.join(map(str, path))}: {value_at(spec, path)}", need, ()
 
 
 def _absent(wanted: Demand, values: Any, path: Path) -> Iterator[Path]:
@@ -176,11 +177,3 @@ def _absent(wanted: Demand, values: Any, path: Path) -> Iterator[Path]:
         for key, value in values.items():
             if key not in wanted.inner:
                 yield from _absent(wanted.free, value, (*path, key))
-
-
-def _get(value: Any, path: Path) -> Any:
-    for key in path:
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(str(key))
-    return value

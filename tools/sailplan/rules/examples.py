@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sailplan.catalog import definition_files
+from sailplan.catalog import PARAMETERS, definition_files
 from sailplan.files import read_all
 from sailplan.findings import dotted
 from sailplan.model import Document, Position
@@ -106,9 +106,7 @@ def _refused(root: Path, uses: Sequence[_Use]) -> Problems:
         for key in dict.fromkeys(str(refusal.path[0]) for refusal in refusals):
             own = [cue.Refusal(one.path[1:], one.messages) for one in refusals if one.path[0] == key]
             use = left.pop(key)
-            yield from _explained(
-                use, own, json.loads(made[f"{generated.FOLDER}/json/definitions/{use.definition}.json"])
-            )
+            yield from _explained(use, own, json.loads(made[f"{PARAMETERS}/{use.definition}.json"]))
     if len(left) == len(json.loads(whole)):
         remembered.add([whole])
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from sailplan.findings import dotted, shortened
 from sailplan.knobs import knobs
+from sailplan.layers import value_at
 from sailplan.rules.registry import Problem, Problems, fleet_rule
 from sailplan.rules.view import Placed, View
 
@@ -40,15 +38,9 @@ def _of_intent(view: View, placed: Placed) -> Problems:
     for environment, parts in placed.app.spec.get("overrides", {}).items():
         for name, value in parts.get(component.name, {}).items():
             target = turnable[name].target
-            base = _get({"properties": component.properties, "traits": component.traits}, target)
-            own = _get(view.environment(environment).spec.get("overrides", {}), target)
+            base = value_at({"properties": component.properties, "traits": component.traits}, target)
+            own = value_at(view.environment(environment).spec.get("overrides", {}), target)
             if base == value and own in (None, value):
                 path = ("spec", "overrides", environment, component.name, name)
                 message = f"{name} is {shortened(value)} in {environment} without this override too"
                 yield Problem(placed.app.at(*path), dotted(path), message, shortened(value), fix="delete the override")
-
-
-def _get(value: Any, path: tuple[str | int, ...]) -> Any:
-    for key in path:
-        value = value.get(str(key)) if isinstance(value, Mapping) else None
-    return value
