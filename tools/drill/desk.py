@@ -17,6 +17,7 @@ from localplane import NotReady, Plane, PlaneError, wait
 from localplane.components import HUB
 from localplane.kube import Client
 from localplane.state import planes
+from podrunner.errors import RunnerError
 from sailplan import writer
 
 _APP = ("core.oam.dev/v1beta1", "Application")
@@ -158,8 +159,8 @@ def _runs(pid: int) -> bool:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Let the plane's errors be errors of the drill: the command line knows those."""
+    """Let errors of the plane and of what runs its pods be errors of the drill: the command line knows those."""
     try:
         yield
-    except PlaneError as error:
+    except (PlaneError, RunnerError) as error:
         raise DrillError(error.message, error.hint) from error

@@ -114,10 +114,5 @@ def opened_ground(context: Context) -> Iterator[Ground]:
     Raises:
         DrillError: it does not come up.
     """
-    with opened(context, lambda checkout: intent.prepare(context, checkout)) as desk:
-        ground = Ground(desk)
-        try:
-            ground.start()
-            yield ground
-        finally:
-            ground.stop()
+    with opened(context, lambda checkout: intent.prepare(context, checkout)) as desk, Ground(desk) as ground:
+        yield ground

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from drill.desk import Desk, translated
 from drill.errors import DrillError
@@ -26,7 +26,9 @@ _EVERY = 0.5
 
 
 class Stand:
-    """Programs, watches and tracks beside one desk. Who derives from it says which pods report what.
+    """Programs, watches and tracks beside one desk, started and stopped by `with`.
+
+    Who derives from it says which pods report what.
 
     Args:
         desk: whose hub is up.
@@ -41,6 +43,25 @@ class Stand:
         self._keys: dict[str, Key] = {}
         self._held = contextlib.ExitStack()
         self._programs: list[Component] = []
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start everything, deliver, and begin to watch.
+
+        Raises:
+            DrillError: something does not come up.
+        """
+        raise NotImplementedError
 
     def gauges(self, key: Key) -> list[Gauges]:
         """What the pods of a workload report now; [] when none serves."""

@@ -18,7 +18,6 @@ from drill.scaling.track import Track
 from drill.scaling.watch import Object
 from drill.traffic.clients import Clients
 from localplane.components import HUB
-from podrunner.errors import RunnerError
 from podrunner.handle import Handle, running
 
 NAME = "traffic"
@@ -72,7 +71,7 @@ class Ground(Stand):
             DrillError: something does not come up.
         """
         namespace = self.desk.namespace
-        with translated(), _runner_translated():
+        with translated():
             self._start_runner()
             self._http = self._held.enter_context(httpx.Client(timeout=5, trust_env=False))
             found = {"files": [str(self.runner.targets)], "refresh_interval": "1s"}
@@ -135,24 +134,11 @@ def by_pod(rows: list[dict[str, Any]]) -> list[Gauges]:
 
 
 @contextlib.contextmanager
-def _runner_translated() -> Iterator[None]:
-    try:
-        yield
-    except RunnerError as error:
-        raise DrillError(error.message, error.hint) from error
-
-
-@contextlib.contextmanager
 def opened_ground(context: Context) -> Iterator[Ground]:
     """Start everything; stop and forget it at the end.
 
     Raises:
         DrillError: it does not come up.
     """
-    with opened(context, lambda checkout: intent.single(context, checkout, NAME)) as desk:
-        ground = Ground(desk)
-        try:
-            ground.start()
-            yield ground
-        finally:
-            ground.stop()
+    with opened(context, lambda checkout: intent.single(context, checkout, NAME)) as desk, Ground(desk) as ground:
+        yield ground
